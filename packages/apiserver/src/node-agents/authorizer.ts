@@ -1,4 +1,5 @@
 import {
+  apiServerGroup,
   authorityPath,
   type ClusterId,
   enrollPath,
@@ -16,12 +17,14 @@ import {
 } from '@capstan/api';
 import { tunnelPath } from '@capstan/streams';
 import type { Attributes, Decision, Gate } from '../authz/attributes.ts';
+import { relayPath } from './paths.ts';
 
 const allowed: Decision = { allowed: true, reason: '' };
 const denied = (reason: string): Decision => ({ allowed: false, reason, denied: true });
 
 /** Users of nodes have no rights but these, whatever roles say. */
 const forAgents = denied('node agents may use only their own node and its namespace');
+const forServers = denied('only API servers may use the tunnels of others');
 const forEnrollments = denied('an enrolment token may only be used to enrol');
 
 const ownPages = new Map([
@@ -45,7 +48,10 @@ export function agentAuthorizer<G extends Gate>(others: G, platform: () => Clust
     ...others,
     authorize(attributes: Attributes) {
       const { user, isResource, path, verb } = attributes;
-      if (!isResource && publicPages.get(path) === verb && attributes.cluster === rootCluster) return allowed;
+      if (!isResource && path.startsWith('/capstan/') && attributes.cluster === rootCluster) {
+        if (publicPages.get(path) === verb) return allowed;
+        if (path === relayPath) return verb === 'post' && user.groups.includes(apiServerGroup) ? allowed : forServers;
+      }
       if (!user.name.startsWith('system:capstan-node-')) return others.authorize(attributes);
       const node = user.groups.includes(nodeAgentGroup) ? nodeOfAgent(user.name) : undefined;
       if (node !== undefined) return mayAgent(node, attributes, platform) ? allowed : forAgents;

@@ -28,7 +28,7 @@ export function accessOf(
   lifetime: Lifetime,
 ): Access {
   const { resources, now } = lifetime;
-  const nodes = nodesOf({ cache, tree: spaces.tree }, lifetime);
+  const nodes = nodesOf({ pki, cache, tree: spaces.tree }, options, lifetime);
   const identities = authentication(pki, {
     objects: cache,
     now,

@@ -11,7 +11,6 @@ import { journalPath } from '../journal/journal.ts';
 import { flowClassifier } from '../limits/classifier.ts';
 import { InFlight } from '../limits/in-flight.ts';
 import { OpenCount } from '../limits/open-count.ts';
-import { nodePages } from '../node-agents/pages.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
 import { addressesOf } from '../presence/addresses.ts';
@@ -22,7 +21,7 @@ import { auditPage } from './audit-page.ts';
 import type { Parts } from './composition.ts';
 import { connectionGauges, connectionOptions } from './connections.ts';
 import { serverMetrics } from './gauges.ts';
-import { membershipOf } from './nodes.ts';
+import { membershipOf, nodeGauges, nodePagesOf } from './nodes.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 import { snapshotPage, snapshotPath } from './snapshot.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -61,6 +60,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     ['/metrics', (exchange) => exchange.send({ code: 200, type: metricsType, body: metrics.text() })],
     ['/metrics/slis', (exchange) => exchange.send({ code: 200, type: metricsType, body: health.indicators() })],
   ];
+  const membership = membershipOf(access.nodes, { serving, pki, now }, options);
   const pipeline = new Pipeline({
     serving,
     pages: new Pages({
@@ -68,7 +68,12 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
       health,
       version: versionInfo(),
       serverAddress: addressesOf(options, thisMachine()).url.slice('https://'.length),
-      more: new Map([...own, auditPage(new AuditQueries({ file: logFile }), kinds.spaces.tree), ...pagesOf(parts, options, now)]),
+      more: new Map([
+        ...own,
+        auditPage(new AuditQueries({ file: logFile }), kinds.spaces.tree),
+        ...nodePagesOf(access, { membership, cache, pki, now }),
+        ...pagesOf(parts, options),
+      ]),
     }),
     scopes: kinds.spaces.scopes,
     mounted: mountedWorkspaces(options.mounts, { serving, now, log: options.log, resources }),
@@ -85,6 +90,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     rejections: resources.use(reportTroubles({ store, log: options.log })).rejections,
     onUnexpected: (error, request) => options.log(`${request}: ${error instanceof Error ? error.stack : String(error)}`),
   });
+  for (const gauge of nodeGauges(access.nodes, membership)) metrics.gauge(gauge);
   const listener = resources.use(
     await Listener.listen({
       host: options.host,
@@ -97,7 +103,8 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     }),
   );
   for (const gauge of connectionGauges(listener)) metrics.gauge(gauge);
-  // Watches and streams end first, then connections, then the store.
+  // Watches and streams end first, then tunnels, then connections, then the store.
+  resources.use(access.nodes.tunnels);
   resources.defer(() => {
     serving.connections.end();
     hub[Symbol.dispose]();
@@ -106,16 +113,9 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
   return listener;
 }
 
-function pagesOf(
-  { serving, tenants, storage, access }: EndpointParts,
-  options: ServerOptions,
-  now: () => Date,
-): (readonly [string, Page])[] {
-  const { pki, store, cache } = storage;
-  const membership = membershipOf(access.nodes, { serving, pki, now }, options);
+function pagesOf({ serving, tenants, storage, access }: EndpointParts, { dataDirectory }: ServerOptions): (readonly [string, Page])[] {
   return [
-    [snapshotPath, snapshotPage(store, options.dataDirectory)],
-    ...nodePages({ membership, objects: cache, authority: pki.authority.certificate, now }),
+    [snapshotPath, snapshotPage(storage.store, dataDirectory)],
     ...tenants.pages(serving),
     [journalPath, storage.journal.page],
     ...access.identities.pages,

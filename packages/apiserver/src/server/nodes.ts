@@ -2,13 +2,22 @@ import { type ClusterId, platformWorkspace } from '@capstan/api';
 import type { Pki } from '@capstan/pki';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Serving } from '../handlers/serving.ts';
+import type { Gauge } from '../metrics/metrics.ts';
 import { AgentConnections } from '../node-agents/connections.ts';
 import { EnrollmentTokens } from '../node-agents/enrollment-tokens.ts';
 import { NodeIdentities } from '../node-agents/identities.ts';
 import { NodeSigner } from '../node-agents/issuing.ts';
 import { NodeMembership } from '../node-agents/membership.ts';
 import { NodeObjects } from '../node-agents/objects.ts';
+import { nodePages } from '../node-agents/pages.ts';
+import { leaseName, liveServers } from '../presence/lease.ts';
+import { thisMachine } from '../presence/machine.ts';
+import type { Page } from '../registry/page.ts';
+import { NodeTunnels } from '../tunnels/node-tunnels.ts';
+import { tunnelPages } from '../tunnels/pages.ts';
+import { Relays } from '../tunnels/relays.ts';
 import type { Tree } from '../workspaces/tree.ts';
+import type { Access } from './access.ts';
 import { audiences } from './audiences.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 
@@ -19,14 +28,36 @@ export interface Nodes {
   readonly identities: NodeIdentities;
   readonly connections: AgentConnections;
   readonly tokens: EnrollmentTokens;
+  readonly tunnels: NodeTunnels;
+  /** Undefined if this server has no credentials for the others. */
+  readonly relays: Relays | undefined;
 }
 
-export function nodesOf({ cache, tree }: { readonly cache: WatchCache; readonly tree: Tree }, { resources, now }: Lifetime): Nodes {
+/** Before connections are cut at the end of the server, in milliseconds: agents learn that they have to turn to others. */
+const shutdownGrace = 500;
+
+export function nodesOf(
+  { pki, cache, tree }: { readonly pki: Pki; readonly cache: WatchCache; readonly tree: Tree },
+  { dataDirectory, etcd }: ServerOptions,
+  { resources, now }: Lifetime,
+): Nodes {
   const platform = (): ClusterId | undefined => tree.resolve(platformWorkspace);
   const identities = new NodeIdentities({ cache, platform });
+  const own = leaseName(thisMachine().hostname, dataDirectory);
+  const { authority, apiServer } = pki;
+  const relays =
+    // Nobody shares a SQLite store.
+    etcd === undefined || apiServer === undefined
+      ? undefined
+      : new Relays({
+          others: () => liveServers(cache, now()).filter(({ name }) => name !== own),
+          tls: { ca: authority.certificate, cert: apiServer.certificate, key: apiServer.key },
+        });
   return {
     platform,
     identities,
+    relays,
+    tunnels: new NodeTunnels({ limits: { grace: shutdownGrace }, elsewhere: relays }),
     connections: resources.use(new AgentConnections({ identities, now: () => now().getTime() })),
     tokens: new EnrollmentTokens({ cache, platform, now, audiences }),
   };
@@ -51,4 +82,34 @@ export function membershipOf(
     now,
     log,
   });
+}
+
+/** The pages for machines, nodes, and servers that share them. */
+export function nodePagesOf(
+  { nodes, identities: { authenticator } }: Pick<Access, 'nodes' | 'identities'>,
+  { membership, cache, pki, now }: { membership: NodeMembership; cache: WatchCache; pki: Pki; now: () => Date },
+): [string, Page][] {
+  return [
+    ...tunnelPages({ ...nodes, authenticator }),
+    ...nodePages({ membership, objects: cache, authority: pki.authority.certificate, now }),
+  ];
+}
+
+export function nodeGauges({ tunnels, connections, relays }: Nodes, { refusals }: NodeMembership): Gauge[] {
+  return [
+    { name: 'capstan_node_tunnels', help: 'Nodes with a tunnel to this server.', value: () => tunnels.count },
+    { name: 'capstan_node_tunnel_streams', help: 'Open streams in tunnels.', value: () => tunnels.openStreams },
+    { name: 'capstan_node_agent_connections', help: 'Open connections of node agents.', value: () => connections.count },
+    {
+      name: 'capstan_node_relays',
+      help: 'Open connections to other API servers for the tunnels of nodes.',
+      value: () => relays?.count ?? 0,
+    },
+    {
+      name: 'capstan_node_refusals_total',
+      help: 'Requests of machines that got no certificate, by reason.',
+      type: 'counter',
+      value: () => ({ label: 'reason', numbers: refusals }),
+    },
+  ];
 }

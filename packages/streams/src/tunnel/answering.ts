@@ -101,9 +101,10 @@ async function answer(
         return stream;
       },
     });
-    if (!stream.headersSent && !stream.destroyed) stream.close();
+    if (!stream.headersSent && !stream.destroyed) stream.destroy(new Error('the handler gave no response'));
   } catch (error) {
-    if (!stream.destroyed) stream.destroy();
+    // With an error, since the other end takes a stream that is only closed for complete.
+    if (!stream.destroyed) stream.destroy(error instanceof Error ? error : new Error(String(error)));
     if (!end.signal.aborted) onError(error);
   }
 }

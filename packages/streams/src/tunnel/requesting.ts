@@ -21,6 +21,10 @@ export interface Tunnel extends NodeConnection, AsyncDisposable {
 /** Begins to send requests over a connection on which the other end has been told to expect them. */
 export async function openTunnel(socket: Duplex, options: Partial<TunnelLimits> = {}): Promise<Tunnel> {
   await settled(socket);
+  // Before the session's own listener, for which streams that a broken connection cuts off have come to their end.
+  socket.once('close', () => {
+    if (!session.destroyed) session.destroy(new TunnelError('closed', 'the connection of the tunnel ended'));
+  });
   const limits = { ...defaultLimits, ...options };
   const session = connect('http://node', {
     createConnection: () => socket,
@@ -69,12 +73,14 @@ class RequestingEnd implements Tunnel {
     if (this.#openStreams >= concurrentStreams)
       throw new TunnelError('busy', `the tunnel to the node has ${concurrentStreams} open streams, and no more are allowed`);
     const hasBody = method !== 'GET' && method !== 'HEAD';
-    const stream = this.#session.request(
-      { ':method': method, ':path': path, ...sendableHeaders(headers) },
-      { endStream: !hasBody, signal },
-    );
+    const stream = this.#session.request({ ':method': method, ':path': path, ...sendableHeaders(headers) }, { endStream: !hasBody });
+    const abort = (): void => void stream.destroy();
+    signal.addEventListener('abort', abort, { once: true });
     this.#openStreams++;
-    stream.once('close', () => this.#openStreams--);
+    stream.once('close', () => {
+      this.#openStreams--;
+      signal.removeEventListener('abort', abort);
+    });
     return answerOf(stream, signal);
   }
 
@@ -85,7 +91,7 @@ class RequestingEnd implements Tunnel {
 
   destroy(error?: Error): void {
     this.#isOpen = false;
-    this.#session.destroy(error);
+    this.#session.destroy(error ?? new TunnelError('closed', 'the tunnel was closed'));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -179,6 +179,26 @@ describe('a tunnel', () => {
     await server.closed;
   });
 
+  test('breaks off streams with an error when the connection breaks or the handler fails, so that nobody takes a part for the whole', async () => {
+    let fail: (error: Error) => void = () => {};
+    const [dialled, accepted] = await Promise.all([endpoint.dial(), endpoint.next()]);
+    const server = await openTunnel(accepted);
+    await answerTunnel(dialled, {
+      handle: (request) => {
+        request.respond(200).write('a part');
+        return new Promise((_, reject) => (fail = reject));
+      },
+    });
+    for (const breakOff of [() => fail(new Error('no more')), () => dialled.destroy()]) {
+      const { stream } = await server.request({ method: 'GET', path: '/', signal: forever });
+      const reading = text(stream);
+      await once(stream, 'readable');
+      breakOff();
+      await expect(reading).rejects.toThrow();
+    }
+    await server.closed;
+  });
+
   test('ends when the peer is silent', async () => {
     const [dialled, accepted] = await Promise.all([endpoint.dial(), endpoint.next()]);
     dialled.pause();

@@ -1,0 +1,2 @@
+/** Where API servers ask each other for tunnels. */
+export const relayPath = '/capstan/relay';

@@ -1,0 +1,122 @@
+import type { ConnectionOptions } from 'node:tls';
+import { BoundedMap } from '@capstan/machinery';
+import { dialTunnel, type NodeConnection, type NodeRequest, type NodeResponse, openTunnel, type Tunnel } from '@capstan/streams';
+import { relayPath } from '../node-agents/paths.ts';
+import type { Elsewhere } from './node-tunnels.ts';
+import { noTunnel, relayedPath, relayHeader } from './relayed.ts';
+
+export interface OtherServer {
+  readonly name: string;
+  readonly url: string;
+}
+
+export interface RelaysOptions {
+  /** The other live API servers. */
+  readonly others: () => readonly OtherServer[];
+  /** The authority of the servers, and the credentials of this one. */
+  readonly tls: ConnectionOptions;
+  readonly now?: () => number;
+  /** How long a node that no server knew is not asked for again, in milliseconds. */
+  readonly missFor?: number;
+  /** How long a server may take to say whether it has a tunnel, in milliseconds. */
+  readonly patience?: number;
+}
+
+/** How many servers are asked for one node. */
+const mostServers = 16;
+/** How many nodes are remembered. */
+const capacity = 10_000;
+
+/** Reaches nodes through the tunnels of other API servers: one connection to each of them, opened when it is first needed. */
+export class Relays implements Elsewhere {
+  readonly #options: RelaysOptions;
+  readonly #now: () => number;
+  readonly #stop = new AbortController();
+  /** By URL. */
+  readonly #open = new Map<string, Promise<Tunnel>>();
+  /** The URL of the server that last had the tunnel of a node. */
+  readonly #places = new BoundedMap<string, string>(capacity);
+  readonly #missing = new BoundedMap<string, number>(capacity);
+  readonly #searches = new Map<string, Promise<NodeConnection | undefined>>();
+
+  constructor(options: RelaysOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  find(node: string): Promise<NodeConnection | undefined> {
+    if ((this.#missing.get(node) ?? 0) > this.#now()) return Promise.resolve(undefined);
+    let search = this.#searches.get(node);
+    if (search === undefined) {
+      search = this.#search(node).finally(() => this.#searches.delete(node));
+      this.#searches.set(node, search);
+    }
+    return search;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    const opened = await Promise.allSettled(this.#open.values());
+    await Promise.all(opened.map((one) => (one.status === 'fulfilled' ? one.value[Symbol.asyncDispose]() : undefined)));
+  }
+
+  async #search(node: string): Promise<NodeConnection | undefined> {
+    const others = this.#options.others();
+    const known = this.#places.get(node);
+    const urls = others.map(({ url }) => url).slice(0, mostServers);
+    if (known !== undefined && urls.includes(known) && (await this.#has(known, node))) return this.#through(known, node);
+    try {
+      const url = await Promise.any(
+        urls.filter((one) => one !== known).map(async (one) => ((await this.#has(one, node)) ? one : Promise.reject())),
+      );
+      this.#places.set(node, url);
+      return this.#through(url, node);
+    } catch {
+      this.#places.delete(node);
+      this.#missing.set(node, this.#now() + (this.#options.missFor ?? 1_000));
+      return undefined;
+    }
+  }
+
+  async #has(url: string, node: string): Promise<boolean> {
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(this.#options.patience ?? 2_000)]);
+    try {
+      const { status, stream } = await (await this.#tunnel(url)).request({ method: 'HEAD', path: relayedPath(node, ''), signal });
+      stream.destroy();
+      return status === 204;
+    } catch {
+      return false;
+    }
+  }
+
+  #through(url: string, node: string): NodeConnection {
+    return {
+      request: async (request: NodeRequest): Promise<NodeResponse> => {
+        const tunnel = await this.#tunnel(url);
+        const answer = await tunnel.request({ ...request, path: relayedPath(node, request.path) });
+        if (answer.headers[relayHeader] === noTunnel) {
+          this.#places.delete(node);
+          answer.stream.destroy();
+          throw new Error(`the node ${node} has lost its tunnel to the API server at ${url}`);
+        }
+        return answer;
+      },
+    };
+  }
+
+  #tunnel(url: string): Promise<Tunnel> {
+    let opening = this.#open.get(url);
+    if (opening === undefined) {
+      const { tls } = this.#options;
+      opening = dialTunnel({ url, tls, signal: this.#stop.signal, path: relayPath }).then((socket) => openTunnel(socket));
+      this.#open.set(url, opening);
+      const forget = (): void => void this.#open.delete(url);
+      opening.then((tunnel) => tunnel.closed.then(forget), forget);
+    }
+    return opening;
+  }
+}
