@@ -13,6 +13,7 @@ export const exitCodes = {
   snapshotDamaged: 11,
   notRunning: 12,
   unhealthy: 13,
+  nodeRefused: 14,
 } as const;
 
 export type ExitReason = keyof typeof exitCodes;

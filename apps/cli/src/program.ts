@@ -12,6 +12,7 @@ import { examples, settingsHelp } from './help.ts';
 import { addAudit } from './program-audit.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
 import { addKubelets } from './program-kubelets.ts';
+import { addNodes } from './program-nodes.ts';
 import { addControllers, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
 import { addWorkspaces } from './program-workspaces.ts';
 
@@ -141,6 +142,7 @@ function createProgram(): Command {
   addWorkspaces(program);
   addBindings(program);
   addKubelets(program);
+  addNodes(program);
   addSnapshot(program);
   program
     .command('version')

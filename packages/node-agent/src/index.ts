@@ -1,5 +1,10 @@
+export { type AgentOptions, runAgent } from './agent.ts';
 export { GpuError, type GpuErrorCode } from './gpus/errors.ts';
 export type { ExpectedGpu, TrackerOptions } from './gpus/health/tracker.ts';
 export { GpuMonitor, type GpuMonitorOptions } from './gpus/monitor.ts';
 export type { Aggregate, GpuPoint, ProcessSample, Range } from './gpus/samples/history.ts';
 export { describeXid, type Xid, type XidClass } from './gpus/xid/table.ts';
+export { AgentError, type AgentFault } from './identity/error.ts';
+export type { JoinOptions } from './identity/membership.ts';
+export { echo } from './requests/echo.ts';
+export { type NodeHandlers, type NodeRoute, type RoutedRequest, refuse } from './requests/router.ts';

@@ -1,7 +1,7 @@
 export { type CertificateRequest, type Issuer, issueCertificate } from './certificate.ts';
 export * as der from './der.ts';
 export { elements } from './der.ts';
-export { PkiError } from './files.ts';
+export { PkiError, readIfThere, writeAtomically } from './files.ts';
 export { adminKubeconfig, type Kubeconfig, userKubeconfig } from './kubeconfig.ts';
 export { type Authority, clientAuthorities, ensurePki, type KeyPair, type Pki, type PkiOptions } from './pki.ts';
 export { certificateFingerprint, isRenewalProof, publicKeyHash, renewalProof } from './proof.ts';

@@ -1,0 +1,66 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { EnrollFlags } from './commands/node.ts';
+import type { NodeAgentFlags } from './commands/node-agent.ts';
+import { examples } from './help.ts';
+import { logFormats } from './log.ts';
+import { contextOption, kubeconfigOption } from './program-bindings.ts';
+import type { ConnectionFlags } from './workspaces/connection.ts';
+
+const defaultStateDirectory = '/var/lib/capstan-node-agent';
+
+function minutes(value: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(value)) throw new InvalidArgumentError('expected a whole number of minutes, from 1 to 999999.');
+  return Number(value);
+}
+
+const minutesOption = (): Option => new Option('--minutes <number>', 'how long the command can be used').argParser(minutes).default(30);
+
+/** `capstan node` and `capstan node-agent`: the machines of the fleet. */
+export function addNodes(program: Command): void {
+  const node = program
+    .command('node')
+    .description('Enrol, list and remove the machines of the fleet.')
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan node enroll gpu-1', 'print the command to run on the machine'],
+        ['capstan node list', ''],
+        ['capstan node remove gpu-1', ''],
+      ),
+    );
+  const command = (name: string, description: string): Command =>
+    node.command(name).description(description).addOption(kubeconfigOption()).addOption(contextOption());
+  command('enroll <name>', 'Print the command that makes a machine a node. It works once.')
+    .addOption(minutesOption())
+    .action(async (name: string, flags: EnrollFlags) => (await import('./commands/node.ts')).enrollNode(name, flags));
+  command('list', 'List the nodes and whether their agents are alive.').action(async (flags: ConnectionFlags) =>
+    (await import('./commands/node.ts')).listNodes(flags),
+  );
+  command('remove <name>', 'Remove a node. Its agent loses all connections and is never accepted again.').action(
+    async (name: string, flags: ConnectionFlags) => (await import('./commands/node.ts')).removeNode(name, flags),
+  );
+  command('unlock <name>', 'Print the command that enrols a locked node again, for the machine that is the right one.')
+    .addOption(minutesOption())
+    .action(async (name: string, flags: EnrollFlags) => (await import('./commands/node.ts')).unlockNode(name, flags));
+  addAgent(program);
+}
+
+function addAgent(program: Command): void {
+  program
+    .command('node-agent')
+    .description('Run the agent of this machine. It only connects to API servers, and listens nowhere.')
+    .addOption(new Option('--server <url>', 'an API server, or a load balancer in front of all'))
+    .addOption(new Option('--token <token>', 'the token of "capstan node enroll" (default: $CAPSTAN_NODE_TOKEN)'))
+    .addOption(new Option('--ca-hash <sha256>', "SHA-256 of the certificate of the servers' authority"))
+    .addOption(new Option('--state-dir <dir>', 'directory for the identity of this machine').default(defaultStateDirectory))
+    .addOption(new Option('--echo', 'answer requests to the node with what they send, to test connections').hideHelp())
+    .addOption(new Option('--log-format <format>', 'plain lines, or a JSON object per line (default: text)').choices([...logFormats]))
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan node-agent --server https://10.0.0.1:6443 --token T --ca-hash H', 'as "capstan node enroll" prints it'],
+        ['capstan node-agent', 'once the machine is a node'],
+      ),
+    )
+    .action(async (flags: NodeAgentFlags) => (await import('./commands/node-agent.ts')).nodeAgent(flags));
+}

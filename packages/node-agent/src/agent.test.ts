@@ -1,0 +1,158 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { GPUNode } from '@capstan/api';
+import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
+import { createPlatform, fleetPath, invite } from '@capstan/apiserver/testing-fleet';
+import { certificateFingerprint } from '@capstan/pki';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type AgentOptions, runAgent } from './agent.ts';
+import type { Identity } from './identity/state.ts';
+
+const patience = { timeout: 15_000, interval: 20 };
+let server: TestServer;
+let directory: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  await createPlatform(server);
+});
+afterAll(() => server[Symbol.asyncDispose]());
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'capstan-agent-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const authorityHash = (): string => certificateFingerprint(readFileSync(join(server.directory, 'pki', 'ca.crt'), 'utf8'));
+const stored = (at = directory): Identity => JSON.parse(readFileSync(join(at, 'identity.json'), 'utf8')) as Identity;
+const getNode = async (node: string): Promise<GPUNode> => (await server.call(`${fleetPath}/gpunodes/${node}`)).json() as GPUNode;
+const leaseOf = (node: string) => server.call(`/clusters/root:platform/apis/coordination.k8s.io/v1/namespaces/node-${node}/leases/${node}`);
+
+interface Running extends AsyncDisposable {
+  readonly ended: Promise<unknown>;
+  readonly lines: string[];
+  stop(): void;
+}
+
+function run(options: Partial<AgentOptions>): Running {
+  const stop = new AbortController();
+  const lines: string[] = [];
+  const ended = runAgent({
+    stateDirectory: directory,
+    handlers: {},
+    signal: stop.signal,
+    backoff: { base: 10, max: 50 },
+    limits: { grace: 50 },
+    heartbeatInterval: 50,
+    serversInterval: 100,
+    log: (line) => void lines.push(line),
+    ...options,
+  }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  return { ended, lines, stop: () => stop.abort(), [Symbol.asyncDispose]: () => (stop.abort(), ended.then(() => {})) };
+}
+
+const joinAs = async (node: string, more: object = {}) => ({
+  server: server.url,
+  token: await invite(server, node, more),
+  authorityHash: authorityHash(),
+});
+
+describe('an agent', () => {
+  test('enrols, keeps its identity to itself, beats and opens a tunnel', async () => {
+    await using agent = run({ join: await joinAs('a') });
+    await vi.waitFor(() => expect(agent.lines.join('\n')).toContain('is open'), patience);
+    await vi.waitFor(async () => expect((await leaseOf('a')).code).toBe(200), patience);
+    const before = (await leaseOf('a')).json().metadata.resourceVersion;
+    await vi.waitFor(async () => expect((await leaseOf('a')).json().metadata.resourceVersion).not.toBe(before), patience);
+    expect(statSync(join(directory, 'identity.json')).mode & 0o777).toBe(0o600);
+    expect(stored()).toMatchObject({ node: 'a', servers: [server.url], entry: server.url });
+    agent.stop();
+    expect(await agent.ended).toBeUndefined();
+  });
+
+  test('starts again without a token, and ignores one that it has used', async () => {
+    const joining = await joinAs('b');
+    const first = run({ join: joining });
+    await vi.waitFor(() => expect(first.lines.join('\n')).toContain('is open'), patience);
+    await first[Symbol.asyncDispose]();
+    const { certificate } = stored();
+    for (const again of [undefined, joining]) {
+      await using agent = run({ join: again });
+      await vi.waitFor(() => expect(agent.lines.join('\n')).toContain('is open'), patience);
+      expect(stored().certificate).toBe(certificate);
+    }
+  });
+
+  test('sends nothing to a server with another authority', async () => {
+    const joining = { ...(await joinAs('c')), authorityHash: 'a'.repeat(64) };
+    expect(await run({ join: joining }).ended).toMatchObject({ code: 'untrusted' });
+    expect((await server.call(`${fleetPath}/gpunodes/c`)).code).toBe(404);
+  });
+
+  test('gives up with a token that does not exist', async () => {
+    const joining = { ...(await joinAs('d')), token: `nothing.${'x'.repeat(43)}` };
+    expect(await run({ join: joining }).ended).toMatchObject({ code: 'refused', refusal: 'Unauthorized' });
+  });
+
+  test('needs a join command on a machine that is no node', async () => {
+    expect(await run({}).ended).toMatchObject({ code: 'refused' });
+  });
+
+  test('waits for a server that is not there yet', async () => {
+    const joining = { ...(await joinAs('e')), server: 'https://127.0.0.1:1' };
+    await using agent = run({ join: joining });
+    await vi.waitFor(() => expect(agent.lines.filter((line) => line.includes('trying again')).length).toBeGreaterThan(1), patience);
+  });
+
+  test('renews after half of the life of its certificate, with a new key', async () => {
+    let offset = 0;
+    await using agent = run({ join: await joinAs('f'), now: () => new Date(Date.now() + offset), serversInterval: 20 });
+    await vi.waitFor(() => expect(agent.lines.join('\n')).toContain('is open'), patience);
+    const { key } = stored();
+    agent.stop();
+    await agent.ended;
+    offset = 13 * 3_600_000;
+    await using later = run({ now: () => new Date(Date.now() + offset) });
+    await vi.waitFor(() => expect(stored().key).not.toBe(key), patience);
+    // By its own clock the new certificate is older than half of its life too.
+    await vi.waitFor(async () => expect((await getNode('f')).status?.identity?.generation).toBeGreaterThanOrEqual(2), patience);
+    expect(later.lines.join('\n')).toContain('renewed');
+  });
+
+  test('renews once, not without end, when its clock is days ahead', async () => {
+    let offset = 0;
+    await using agent = run({ join: await joinAs('ahead'), now: () => new Date(Date.now() + offset) });
+    await vi.waitFor(() => expect(agent.lines.join('\n')).toContain('is open'), patience);
+    await agent[Symbol.asyncDispose]();
+    offset = 72 * 3_600_000;
+    await using later = run({ now: () => new Date(Date.now() + offset) });
+    await vi.waitFor(() => expect(later.lines.join('\n')).toContain('renewed'), patience);
+    const beats = async () => (await leaseOf('ahead')).json().metadata.resourceVersion;
+    for (let seen = 0, last = await beats(); seen < 3; ) {
+      const now = await beats();
+      if (now !== last) seen++;
+      last = now;
+    }
+    expect((await getNode('ahead')).status?.identity?.generation).toBe(2);
+  });
+
+  test('stops and says why when its node is removed', async () => {
+    await using agent = run({ join: await joinAs('g') });
+    await vi.waitFor(() => expect(agent.lines.join('\n')).toContain('is open'), patience);
+    await server.call(`${fleetPath}/gpunodes/g`, { method: 'DELETE' });
+    expect(await agent.ended).toMatchObject({ code: 'refused', refusal: 'NodeRemoved' });
+  });
+
+  test('begins a new identity with a new token', async () => {
+    const first = run({ join: await joinAs('h') });
+    await vi.waitFor(() => expect(first.lines.join('\n')).toContain('is open'), patience);
+    await first[Symbol.asyncDispose]();
+    const { certificate } = stored();
+    await using again = run({ join: await joinAs('h', { name: 'again-h' }) });
+    await vi.waitFor(() => expect(again.lines.join('\n')).toContain('is open'), patience);
+    expect(stored().certificate).not.toBe(certificate);
+    expect((await getNode('h')).status?.identity?.generation).toBe(2);
+  });
+});

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { platformWorkspace } from '@capstan/api';
+import { ApiError, Client } from '@capstan/client';
+import { Backoff, type BackoffOptions } from '@capstan/machinery';
+import type { TunnelHandler, TunnelLimits } from '@capstan/streams';
+import { AgentError } from '../identity/error.ts';
+import { IdentityKeeper } from '../identity/keeper.ts';
+import type { Identity, StateDirectory } from '../identity/state.ts';
+import { renewLease } from './heartbeat.ts';
+import { fetchServers } from './servers.ts';
+import { AgentTunnels } from './tunnels.ts';
+
+export interface ControlPlaneOptions {
+  readonly state: StateDirectory;
+  readonly handle: TunnelHandler;
+  readonly now: () => Date;
+  readonly backoff: BackoffOptions;
+  readonly limits: Partial<TunnelLimits>;
+  /** In milliseconds. */
+  readonly heartbeatInterval: number;
+  /** How often the list of servers is read, in milliseconds. */
+  readonly serversInterval: number;
+  readonly log: (line: string) => void;
+}
+
+/** The agent's side of everything between it and the control plane: its identity, its tunnels and its heartbeat. */
+export class ControlPlane {
+  readonly #options: ControlPlaneOptions;
+  readonly #identity: IdentityKeeper;
+  readonly #tunnels: AgentTunnels;
+  /** The one to ask first comes first. */
+  #servers: readonly string[];
+  #lost = Promise.withResolvers<void>();
+  #client: { readonly server: string; readonly client: Client } | undefined;
+
+  constructor(identity: Identity, options: ControlPlaneOptions) {
+    const { state, now, backoff, log, handle, limits } = options;
+    this.#options = options;
+    this.#servers = identity.servers;
+    this.#tunnels = new AgentTunnels({
+      identity: () => this.#identity.current,
+      handle,
+      backoff,
+      limits,
+      log,
+      onRefused: () => this.#identity.doubt(),
+      onLost: () => this.#lost.resolve(),
+    });
+    const onRenewed = (): void => this.#tunnels.redial();
+    this.#identity = new IdentityKeeper(identity, { state, servers: () => this.#servers, now, backoff, log, onRenewed });
+  }
+
+  /** Runs until the signal aborts. Rejects with an `AgentError` `refused` if this machine is no longer accepted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = new AbortController();
+    const running = AbortSignal.any([signal, stop.signal]);
+    this.#tunnels.keep(this.#servers);
+    const others = Promise.all([this.#followServers(running), this.#beat(running)]);
+    try {
+      await this.#identity.run(running);
+    } finally {
+      stop.abort();
+      await others;
+      await this.#tunnels[Symbol.asyncDispose]();
+      this.#client?.client[Symbol.dispose]();
+    }
+  }
+
+  /** Keeps tunnels to all servers, those that come and go included. */
+  async #followServers(signal: AbortSignal): Promise<void> {
+    const backoff = new Backoff(this.#options.backoff);
+    let isFirst = true;
+    while (!signal.aborted) {
+      this.#lost = Promise.withResolvers();
+      try {
+        const { entry } = this.#identity.current;
+        const found = await fetchServers(this.#identity.current, [...new Set([...this.#servers, entry])], signal);
+        const { connected } = this.#tunnels;
+        const isReached = isFirst || found.some((url) => connected.includes(url));
+        isFirst = false;
+        this.#servers = found;
+        await this.#identity.remember(found);
+        // Never both if the entry leads to the same servers: two tunnels to one server would replace each other.
+        this.#tunnels.keep(isReached ? found : [...new Set([...found, entry])]);
+        backoff.reset();
+        const due = new AbortController();
+        const slept = sleep(this.#options.serversInterval, undefined, { signal: AbortSignal.any([signal, due.signal]) }).catch(() => {});
+        await Promise.race([slept, this.#lost.promise]);
+        due.abort();
+      } catch (error) {
+        if (error instanceof AgentError && error.refusal === 'Unauthorized') this.#identity.doubt();
+      }
+      await sleep(backoff.next(), undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async #beat(signal: AbortSignal): Promise<void> {
+    const { heartbeatInterval, now, log } = this.#options;
+    const { node } = this.#identity.current;
+    const holder = randomUUID();
+    let isFailing = false;
+    while (!signal.aborted) {
+      try {
+        await renewLease(this.#platform(), { node, holder, seconds: Math.ceil((heartbeatInterval * 4) / 1000), now: now() }, signal);
+        if (isFailing) log('the Lease of this node is renewed again');
+        isFailing = false;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!isFailing) log(`the Lease of this node could not be renewed: ${error instanceof Error ? error.message : String(error)}`);
+        isFailing = true;
+        if (error instanceof ApiError && error.code === 401) this.#identity.doubt();
+        // Another server may answer.
+        this.#servers = [...this.#servers.slice(1), ...this.#servers.slice(0, 1)];
+      }
+      await sleep(heartbeatInterval, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** A client for root:platform, at the server that is asked first. */
+  #platform(): Client {
+    const server = this.#servers[0] ?? this.#identity.current.entry;
+    if (this.#client?.server !== server) {
+      this.#client?.client[Symbol.dispose]();
+      const { authority: ca } = this.#identity.current;
+      const credentials = {
+        current: () => {
+          const { certificate: cert, key } = this.#identity.current;
+          return { certificate: { cert, key } };
+        },
+      };
+      const client = new Client({ server, ca, credentials, namespace: 'default' }, { userAgent: 'capstan-node-agent' });
+      this.#client = { server, client };
+    }
+    return this.#client.client.cluster(platformWorkspace);
+  }
+}
