@@ -50,7 +50,15 @@ function run(options: Partial<AgentOptions>): Running {
     () => undefined,
     (error: unknown) => error,
   );
-  return { ended, lines, stop: () => stop.abort(), [Symbol.asyncDispose]: () => (stop.abort(), ended.then(() => {})) };
+  return {
+    ended,
+    lines,
+    stop: () => stop.abort(),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await ended;
+    },
+  };
 }
 
 const joinAs = async (node: string, more: object = {}) => ({

@@ -38,7 +38,7 @@ const shutdownGrace = 500;
 
 export function nodesOf(
   { pki, cache, tree }: { readonly pki: Pki; readonly cache: WatchCache; readonly tree: Tree },
-  { dataDirectory, etcd }: ServerOptions,
+  { dataDirectory, etcd, tunnelLimits }: ServerOptions,
   { resources, now }: Lifetime,
 ): Nodes {
   const platform = (): ClusterId | undefined => tree.resolve(platformWorkspace);
@@ -57,7 +57,7 @@ export function nodesOf(
     platform,
     identities,
     relays,
-    tunnels: new NodeTunnels({ limits: { grace: shutdownGrace }, elsewhere: relays }),
+    tunnels: new NodeTunnels({ limits: { grace: shutdownGrace, ...tunnelLimits }, elsewhere: relays }),
     connections: resources.use(new AgentConnections({ identities, now: () => now().getTime() })),
     tokens: new EnrollmentTokens({ cache, platform, now, audiences }),
   };

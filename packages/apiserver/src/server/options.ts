@@ -1,4 +1,5 @@
 import type { EtcdStoreOptions } from '@capstan/store';
+import type { TunnelLimits } from '@capstan/streams';
 import type { AuditLogOptions } from '../audit/log.ts';
 import type { OidcOptions } from '../authn/oidc.ts';
 import type { KubeletOptions } from '../connect/kubelet.ts';
@@ -72,6 +73,8 @@ export interface ServerOptions {
   readonly eventLifetime?: number;
   /** In milliseconds: how long the certificates of node agents are valid. A day when absent. */
   readonly nodeCertificateLifetime?: number;
+  /** Windows, pings and the number of streams of tunnels. */
+  readonly tunnelLimits?: Partial<TunnelLimits>;
   readonly log: (line: string) => void;
   /** Stops the server. */
   readonly signal?: AbortSignal;
