@@ -2,19 +2,23 @@ import { clientAuthorities } from '@capstan/pki';
 import { Connections } from '../connect/connections.ts';
 import { KubeletClient } from '../connect/kubelet.ts';
 import { OpenStreams } from '../connect/open-streams.ts';
-import { noTunnels } from '../connect/tunnels.ts';
+import type { Tunnels } from '../connect/tunnels.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 import type { Storage } from './storage.ts';
 
 /** Streams to nodes: how nodes are reached, and which streams are open. */
-export function connectionsOf({ cache, pki }: Storage, options: ServerOptions, { resources }: Lifetime): Connections {
+export function connectionsOf(
+  { cache, pki, tunnels }: Storage & { readonly tunnels: Tunnels },
+  options: ServerOptions,
+  { resources }: Lifetime,
+): Connections {
   const kubelets = resources.use(
     new KubeletClient(options.kubelets ?? {}, { client: pki.kubeletClient, authorities: clientAuthorities(pki) }),
   );
   const connections = new Connections({
     cache,
     kubelets,
-    tunnels: options.tunnels ?? noTunnels,
+    tunnels: options.tunnels ?? tunnels,
     streams: new OpenStreams(),
     ...(options.nodeSubresources && { nodeSubresources: options.nodeSubresources }),
   });

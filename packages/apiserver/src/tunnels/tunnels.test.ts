@@ -71,6 +71,20 @@ describe('a tunnel', () => {
     expect(await tunnels()).toBe(0);
   });
 
+  test('carries the streams of pods on its node', async () => {
+    const tunnel = await tunnelOf(await enrolled(server, 'pods'));
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p' },
+      spec: { nodeName: 'pods', containers: [{ name: 'c', image: 'i' }] },
+    };
+    expect((await server.call('/api/v1/namespaces/default/pods', { method: 'POST', body: pod })).code).toBe(201);
+    const log = await server.call('/api/v1/namespaces/default/pods/p/log');
+    expect([log.code, log.text]).toEqual([200, 'pods']);
+    tunnel.destroy();
+  });
+
   test('replaces an earlier one of the same node, whose streams may finish', async () => {
     const agent = await enrolled(server, 'b');
     const first = await tunnelOf(agent, 'first');

@@ -28,7 +28,7 @@ function ask(path: string, method = 'GET'): { request: TunnelRequest; status: ()
   const request: TunnelRequest = {
     method,
     path,
-    headers: { 'capstan-user': 'ada' },
+    headers: { 'capstan-user': 'ada%20l' },
     signal: new AbortController().signal,
     respond: (code) => {
       status = code;
@@ -42,7 +42,7 @@ test('a request reaches its handler with its query and its user', () => {
   let seen: RoutedRequest | undefined;
   const handle = routeRequests({ logs: (request) => void (seen = request) });
   void handle(ask('/logs/c/n/p/x?follow=true&tail=1').request);
-  expect([seen?.route.kind, seen?.query.get('tail'), seen?.user]).toEqual(['logs', '1', 'ada']);
+  expect([seen?.route.kind, seen?.query.get('tail'), seen?.user]).toEqual(['logs', '1', 'ada l']);
 });
 
 test.each([

@@ -71,7 +71,7 @@ export function routeRequests(handlers: NodeHandlers): TunnelHandler {
     if (handler === undefined)
       return refuse(request, { code: 501, reason: 'NotImplemented', message: `the agent of this node does not support ${route.kind} yet` });
     const query = new URLSearchParams(mark < 0 ? '' : request.path.slice(mark + 1));
-    return handler({ ...request, route, query, user: request.headers['capstan-user'] ?? '' });
+    return handler({ ...request, route, query, user: decoded(request.headers['capstan-user'] ?? '') ?? '' });
   };
 }
 
