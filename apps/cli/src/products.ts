@@ -1,4 +1,5 @@
+import { fleet } from '@capstan/fleet';
 import type { Product } from '@capstan/platform';
 
 /** The products of this Capstan: `capstan platform-controllers` installs them and runs their controllers. */
-export const products: readonly Product[] = [];
+export const products: readonly Product[] = [fleet];

@@ -9,6 +9,7 @@ export type { Booked, Device, FleetNode, PlacedPart } from './placement/node.ts'
 export { requestFor } from './placement/order.ts';
 export type { GpuWish, NamedTarget, PlacementRequest, Share, Size, Strength } from './placement/request.ts';
 export type { NodeClass, Shortage } from './placement/shortage.ts';
+export { fleet } from './product.ts';
 export type { Hold } from './queue/hold.ts';
 export { type Grant, type PassInput, type PassResult, type QueueRules, runPass } from './queue/pass.ts';
 export { isKeeping, type Reservation } from './queue/reservation.ts';
