@@ -66,7 +66,7 @@ async function eventsOf(client: Client, flags: AuditFlags): Promise<readonly Aud
     if (token !== undefined) query.set('continue', token);
     let page: AuditEventList;
     try {
-      page = await client.json<AuditEventList>({ method: 'GET', path: `${auditPath}?${query}` });
+      page = await client.json<AuditEventList>({ method: 'GET', path: `${auditPath}?${query.toString()}` });
     } catch (error) {
       // The log was rotated away, or the server has restarted: older events cannot be read any more.
       if (token !== undefined && isExpired(error)) return found;
@@ -89,7 +89,10 @@ export function timeOf(text: string, now: Date = new Date()): string {
 function printer({ output, follow }: AuditFlags, hasWorkspaces: boolean): (events: readonly AuditEvent[]) => void {
   if (output === 'json' && follow !== true)
     return (items) => write(JSON.stringify({ kind: 'EventList', apiVersion: 'audit.k8s.io/v1', metadata: {}, items }, null, 2));
-  if (output === 'json') return (events) => [...events].reverse().forEach((event) => write(JSON.stringify(event)));
+  if (output === 'json')
+    return (events) => {
+      for (const event of [...events].reverse()) write(JSON.stringify(event));
+    };
   let isFirst = true;
   return (events) => {
     if (events.length === 0 && follow !== true) return void process.stderr.write('No events.\n');

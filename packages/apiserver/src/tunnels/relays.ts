@@ -61,7 +61,7 @@ export class Relays implements Elsewhere {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     const opened = await Promise.allSettled(this.#open.values());
-    await Promise.all(opened.map((one) => (one.status === 'fulfilled' ? one.value[Symbol.asyncDispose]() : undefined)));
+    await Promise.all(opened.filter((one) => one.status === 'fulfilled').map(({ value }) => value[Symbol.asyncDispose]()));
   }
 
   async #search(node: string): Promise<NodeConnection | undefined> {

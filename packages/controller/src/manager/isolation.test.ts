@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-import { Transform } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { Client, connectionOf, loadKubeconfig, type Span, type Tracer, type Transport } from '@capstan/client';
 import { Metrics } from '@capstan/machinery';
@@ -144,11 +143,12 @@ function slowWatches(transport: Transport): Transport {
     async send(outgoing) {
       const answer = await transport.send(outgoing);
       if (!outgoing.path.includes('watch=true')) return answer;
-      const later = new Transform({ transform: (chunk, _, done) => void setTimeout(() => done(null, chunk), 200) });
-      answer.on('error', (error) => later.destroy(error));
-      answer.on('close', () => later.destroy());
-      later.on('close', () => answer.destroy());
-      return Object.assign(answer.pipe(later), { statusCode: answer.statusCode, headers: answer.headers }) as unknown as IncomingMessage;
+      return {
+        code: answer.code,
+        header: (name) => answer.header(name),
+        read: (idle, onText) => answer.read(idle, (text) => sleep(200).then(() => onText(text))),
+        destroy: () => answer.destroy(),
+      };
     },
     [Symbol.dispose]() {},
   };

@@ -87,7 +87,7 @@ export class FakeKubelet implements AsyncDisposable {
 
   /** Resolves when all followers have caught up. */
   async drained(): Promise<void> {
-    await Promise.all([...this.#followers].map((one) => (one.writableNeedDrain ? once(one, 'drain') : undefined)));
+    await Promise.all([...this.#followers].filter((one) => one.writableNeedDrain).map((one) => once(one, 'drain')));
   }
 
   /** The containers of all followed logs have ended. */

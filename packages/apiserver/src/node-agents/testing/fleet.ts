@@ -26,10 +26,10 @@ export async function createPlatform(server: TestServer): Promise<void> {
     metadata: { name: 'platform' },
     spec: { cluster: platform, URL: `${server.url}/clusters/${platform}`, type: { name: 'universal', path: 'root' } },
   };
-  await expectCode(await server.call('/apis/tenancy.kcp.io/v1alpha1/workspaces', { method: 'POST', body: workspace }), 201);
+  expectCode(await server.call('/apis/tenancy.kcp.io/v1alpha1/workspaces', { method: 'POST', body: workspace }), 201);
   for (const kind of definedKinds.filter(({ group }) => group === 'fleet.capstan.dev')) {
     const definitions = `/clusters/${platform}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`;
-    await expectCode(await server.call(definitions, { method: 'POST', body: customResourceDefinition(kind) }), 201);
+    expectCode(await server.call(definitions, { method: 'POST', body: customResourceDefinition(kind) }), 201);
     for (let tries = 0; (await server.call(`${fleetPath}/${kind.resource}`)).code !== 200; tries++) {
       if (tries === 500) throw new Error(`${kind.resource} are not served`);
       await new Promise((resolve) => setTimeout(resolve, 10));

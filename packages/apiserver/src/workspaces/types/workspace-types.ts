@@ -124,7 +124,7 @@ export function defaultBindingsOf(types: readonly WorkspaceType[]): DefaultBindi
 
 /** Whether workspaces of these types get new default bindings later, and report whether all are complete. */
 export function maintainsBindings(types: readonly WorkspaceType[]): boolean {
-  return types.some(({ spec }) => spec['defaultAPIBindingLifecycle'] === 'Maintain' && itemsOf(spec['defaultAPIBindings']).length > 0);
+  return types.some(({ spec }) => spec.defaultAPIBindingLifecycle === 'Maintain' && (spec.defaultAPIBindings ?? []).length > 0);
 }
 
 /** Uses the id of the workspace, since its path may later refer to another workspace. */
