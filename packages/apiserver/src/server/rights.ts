@@ -11,6 +11,7 @@ import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
 import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
 import type { BuiltInKinds } from '../workspaces/kinds/built-in-kinds.ts';
+import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
 import { changesOfRights, workspacePolicies } from '../workspaces/policy.ts';
 import { type AuthorizationOptions, authorization } from './authorization.ts';
@@ -49,7 +50,7 @@ export function rights(
     bindings: new Bindings(cache),
     rbac,
     isNeverBound: ({ cluster, group, resource }) =>
-      cluster === rootCluster ? catalog.isBuiltin(group) : builtIn.in(cluster).has(group, resource),
+      catalog.isBuiltin(group) && (cluster === rootCluster || isTenantKind(group, resource) || builtIn.in(cluster).has(group, resource)),
   });
   const roles = workspaceAuthorizer({ rbac, objects: cache, maximal, changedIn });
   const nodes = nodeAuthorizer({

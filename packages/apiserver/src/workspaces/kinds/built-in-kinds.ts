@@ -1,5 +1,6 @@
 import { builtInKindsAnnotation, logicalClusterName, rootCluster, typeAnnotation } from '@capstan/api';
 import { BoundedMap } from '@capstan/machinery';
+import type { CacheEntry } from '../../cache/entry.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import { type Catalog, type CustomKinds, isBuiltinKind } from '../../registry/catalog.ts';
 import { logicalClusters, type Tree } from '../tree.ts';
@@ -19,9 +20,17 @@ const capacity = 1_000;
 /** A quotation mark inside a value is escaped, so that this text can only be the annotation itself. */
 const beforeType = `"${typeAnnotation}":"`;
 
+/** The set of a type, shared by all workspaces of the type. */
+interface Held {
+  /** The type, as `path:name`; undefined for workspaces without one. */
+  readonly type: string | undefined;
+  set: KindSet;
+  generation: number;
+}
+
 /**
  * The kinds of Kubernetes that each workspace serves: all in the root workspace; elsewhere those that every workspace has, and those that its type
- * names. Nothing is kept per workspace: the type is read from the LogicalCluster, and sets are kept per type.
+ * names. There is one set for each type. Which type a workspace has is remembered with the cached LogicalCluster, and forgotten with it.
  */
 export class BuiltInKinds {
   readonly #cache: WatchCache;
@@ -30,11 +39,13 @@ export class BuiltInKinds {
   readonly #types: WorkspaceTypes;
   readonly #root: KindSet;
   readonly #base: KindSet;
-  /** Sets by the type of the workspace, as in its annotation. */
-  readonly #byType = new BoundedMap<string, KindSet>(capacity);
+  readonly #clusters: ResourceCache;
+  readonly #typeObjects: ResourceCache;
+  readonly #ofEntry = new WeakMap<CacheEntry, Held>();
+  /** By the type of the workspace, as in its annotation. */
+  readonly #byType = new BoundedMap<string, Held>(capacity);
   /** Sets by the names of their kinds. */
   readonly #byContent = new Map<string, KindSet>();
-  #seen: ResourceCache['entries'];
 
   constructor({ cache, catalog, system, tree }: { cache: WatchCache; catalog: Catalog; system: CustomKinds; tree: Tree }) {
     this.#cache = cache;
@@ -43,33 +54,28 @@ export class BuiltInKinds {
     this.#types = new WorkspaceTypes({ objects: cache, tree });
     this.#root = { catalog, has: (group, resource) => isBuiltinKind(catalog, group, resource) };
     this.#base = this.#setOf([]);
-    const held = cache.resource(workspaceTypes);
-    this.#seen = held.entries;
-    held.listeners.add({ changed: () => this.#byType.clear() });
+    this.#clusters = this.#cache.resource(logicalClusters);
+    this.#typeObjects = this.#cache.resource(workspaceTypes);
   }
 
   in(cluster: string): KindSet {
     if (cluster === rootCluster) return this.#root;
-    const type = this.#typeOf(cluster);
-    if (type === undefined) return this.#base;
-    const held = this.#cache.resource(workspaceTypes).entries;
-    if (held !== this.#seen) {
-      // The cache starts with a new map after it lost its connection to the store.
-      this.#seen = held;
-      this.#byType.clear();
+    const entry = this.#clusters.entries.get(`${cluster}//${logicalClusterName}`);
+    if (entry === undefined) return this.#base;
+    let held = this.#ofEntry.get(entry);
+    if (held === undefined) this.#ofEntry.set(entry, (held = this.#heldFor(typeIn(entry.text))));
+    const { generation } = this.#typeObjects;
+    if (held.generation !== generation) {
+      held.set = held.type === undefined ? this.#base : this.#setOf(this.#namedBy(held.type));
+      held.generation = generation;
     }
-    let known = this.#byType.get(type);
-    if (known === undefined) this.#byType.set(type, (known = this.#setOf(this.#namedBy(type))));
-    return known;
+    return held.set;
   }
 
-  /** The type of a workspace, as `path:name`; undefined if it has none. Called on every request, so nothing is parsed. */
-  #typeOf(cluster: string): string | undefined {
-    const text = this.#cache.resource(logicalClusters).entries.get(`${cluster}//${logicalClusterName}`)?.text;
-    const at = text === undefined ? -1 : text.indexOf(beforeType);
-    if (at < 0) return undefined;
-    const start = at + beforeType.length;
-    return text!.slice(start, text!.indexOf('"', start));
+  #heldFor(type: string | undefined): Held {
+    let held = this.#byType.get(type ?? '');
+    if (held === undefined) this.#byType.set(type ?? '', (held = { type, set: this.#base, generation: -1 }));
+    return held;
   }
 
   /** The kinds that the type and those that it extends name. Only types of the root workspace can: the others belong to tenants. */
@@ -98,4 +104,12 @@ export class BuiltInKinds {
     }
     return set;
   }
+}
+
+/** The type in the text of a LogicalCluster, as `path:name`; undefined if it has none. */
+function typeIn(text: string): string | undefined {
+  const at = text.indexOf(beforeType);
+  if (at < 0) return undefined;
+  const start = at + beforeType.length;
+  return text.slice(start, text.indexOf('"', start));
 }
