@@ -9,6 +9,7 @@ import {
   workspaceTypeKind,
 } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
+import { itemsOf } from '@capstan/machinery';
 import type { Tree } from '../tree.ts';
 
 export const workspaceTypes = groupResource(workspaceTypeKind);
