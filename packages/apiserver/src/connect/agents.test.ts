@@ -185,6 +185,44 @@ describe('a pod on a node that has dialled in', () => {
   });
 });
 
+describe('a pod in the workspace of a tenant', () => {
+  const inside = '/clusters/tenant';
+
+  beforeAll(async () => {
+    const metadata = { name: 'cluster', annotations: { 'internal.tenancy.kcp.io/type': 'root:project' } };
+    const body = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata };
+    await server.call(`${inside}/apis/core.kcp.io/v1alpha1/logicalclusters`, { method: 'POST', body });
+    for (const [name, nodeName] of [
+      ['job', 'gpu1'],
+      ['forged', 'n1'],
+    ]) {
+      const pod = { metadata: { name }, spec: { nodeName, containers: [{ name: 'main', image: 'x' }] } };
+      const made = await server.call(`${inside}${pods}`, { method: 'POST', body: pod });
+      const live = { ...made.json(), status: { podIP: '192.0.2.1', podIPs: [{ ip: '192.0.2.1' }] } };
+      await server.call(`${inside}${pods}/${name}/status`, { method: 'PUT', body: live });
+    }
+    // A node of the root workspace, at an address that would be dialled from there.
+    await server.call('/api/v1/nodes', { method: 'POST', body: { metadata: { name: 'n1' } } });
+  });
+
+  test('is found on its node by the id of the workspace', async () => {
+    expect((await server.call(`${inside}${pods}/job/log`)).text).toBe('a line\n');
+    expect(asked.at(-1)!.path).toBe('/logs/tenant/default/job/main?');
+    const reply = await server.call(`${inside}${pods}/job:80/proxy/x`);
+    expect(reply.text).toBe('GET /proxy/tenant/default/job/80/x ');
+  });
+
+  test('leads to no node of the root workspace, and to no address', async () => {
+    const log = await server.call(`${inside}${pods}/forged/log`);
+    expect([log.code, log.json().message]).toEqual([404, 'pods "n1" not found']);
+    const proxied = await server.call(`${inside}${pods}/forged:80/proxy/`);
+    expect([proxied.code, proxied.json().message]).toEqual([
+      503,
+      'no node of this workspace is connected; the server dials only addresses of the root workspace',
+    ]);
+  });
+});
+
 describe('subresources of our own kinds that nodes serve', () => {
   test('are answered by the node of the object', async () => {
     const reply = await server.call(`${leases}/gpu1/metrics?a=1`);

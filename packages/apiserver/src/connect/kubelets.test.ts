@@ -349,6 +349,11 @@ describe('proxies', () => {
     expect([reply.headers['x-kubelet'], reply.headers['x-secret']]).toEqual(['fake', undefined]);
   });
 
+  test('a parameter with the name of one of the server is for the target', async () => {
+    const reply = await server.call('/api/v1/nodes/n1/proxy/x?timeout=soon&dryRun=maybe');
+    expect([reply.code, (reply.json() as unknown as { url: string }).url]).toEqual([200, '/x?timeout=soon&dryRun=maybe']);
+  });
+
   test('redirects of the target stay in the proxy, and are not followed', async () => {
     const reply = await server.call('/api/v1/nodes/n1/proxy/redirect');
     expect([reply.code, reply.headers['location']]).toEqual([302, '/api/v1/nodes/n1/proxy/elsewhere?x=1']);
@@ -373,14 +378,17 @@ describe('proxies', () => {
     await once(webSocket, 'close');
   });
 
-  test.each(['127.0.0.1', '169.254.169.254', '::1', 'fe80::1', '0.0.0.0', '224.0.0.1'])('no pod leads the server to %s', async (podIP) => {
-    const live = (await server.call(`${pods}/web`)).json();
-    const body = { ...live, status: { podIP, podIPs: [{ ip: podIP }] } };
-    await server.call(`${pods}/web/status`, { method: 'PUT', body });
-    const { port } = backend.address() as AddressInfo;
-    const reply = await server.call(`${pods}/web:${port}/proxy/`);
-    expect([reply.code, reply.json().message]).toEqual([400, 'address not allowed']);
-  });
+  test.each(['127.0.0.1', '169.254.169.254', '::ffff:127.0.0.1', '::1', 'fe80::1', '0.0.0.0', '224.0.0.1'])(
+    'no pod leads the server to %s',
+    async (podIP) => {
+      const live = (await server.call(`${pods}/web`)).json();
+      const body = { ...live, status: { podIP, podIPs: [{ ip: podIP }] } };
+      await server.call(`${pods}/web/status`, { method: 'PUT', body });
+      const { port } = backend.address() as AddressInfo;
+      const reply = await server.call(`${pods}/web:${port}/proxy/`);
+      expect([reply.code, reply.json().message]).toEqual([400, 'address not allowed']);
+    },
+  );
 });
 
 describe('the audit log', () => {

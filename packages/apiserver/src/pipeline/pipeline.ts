@@ -91,7 +91,8 @@ export class Pipeline {
       parsed = parseRequest(exchange.method, exchange.url);
       if (mounted !== undefined) parsed = mounted.mounts.follow(parsed, exchange.url);
       const { query } = parsed;
-      const limit = query.isEmpty || parsed.verb === 'watch' ? undefined : requestTimeout(query.get('timeout') ?? '');
+      const isTimed = !query.isEmpty && parsed.verb !== 'watch' && !this.#staysOpen(parsed);
+      const limit = isTimed ? requestTimeout(query.get('timeout') ?? '') : undefined;
       const authenticated = this.#authenticate(exchange, parsed);
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
       if (sender !== anonymous) exchange.authenticated();
@@ -195,7 +196,12 @@ export class Pipeline {
     await this.#dispatch(exchange, info, user);
   }
 
-  #staysOpen({ subresource, isResource, group, resource }: ParsedRequest): boolean {
+  #staysOpen({
+    subresource,
+    isResource,
+    group,
+    resource,
+  }: Pick<ParsedRequest, 'subresource' | 'isResource' | 'group' | 'resource'>): boolean {
     return subresource !== '' && isResource && this.#options.serving.connections.has({ group, resource }, subresource);
   }
 
