@@ -1,13 +1,17 @@
 import {
+  bootstrappersGroup,
   type ClusterId,
   isPath,
   type LogicalCluster,
   logicalClusterName,
+  nodeAgentGroup,
+  nodeGroup,
   ownerAnnotation,
   pathAnnotation,
   rootCluster,
   superuserGroup,
   typeAnnotation,
+  type User,
 } from '@capstan/api';
 import { homeClusterId } from '@capstan/api/hashes';
 import { type KubeObject, StatusError, status } from '@capstan/machinery';
@@ -33,6 +37,7 @@ export function homeWorkspace(options: {
 }): VirtualObject {
   return async (context, backend) => {
     // Many workspaces have accounts of the same name; an account already belongs to one workspace.
+    if (isAgent(context.user)) throw forbidden(attributesOf(context.info, context.user), 'nodes have no home workspace');
     if (isServiceAccount(context.user.name))
       throw forbidden(attributesOf(context.info, context.user), 'service accounts have no home workspace');
     const cluster = homeClusterId(context.user.name);
@@ -47,6 +52,11 @@ export function homeWorkspace(options: {
       status: { phase, ...(conditions !== undefined && { conditions }), ...(initializers !== undefined && { initializers }) },
     } as KubeObject;
   };
+}
+
+/** Machines need no workspace, and one that is taken over must not get one. */
+function isAgent({ groups }: User): boolean {
+  return [nodeGroup, nodeAgentGroup, bootstrappersGroup].some((group) => groups.includes(group));
 }
 
 /** A name with colons would be the path of a workspace in somebody else's home. */

@@ -121,7 +121,7 @@ const described: readonly ToolDescription[] = [
     debian: { package: 'etcd-server', file: 'usr/bin/etcd' },
     go: { module: 'etcd', package: '.', linkerFlags: '-s -w' },
   },
-  { name: 'coredns', version: 'v1.12.4', go: { module: 'coredns', package: '.', linkerFlags: '-s -w' } },
+  { name: 'coredns', version: contentVersion('coredns'), go: { module: 'coredns', package: '.', linkerFlags: '-s -w' } },
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
   { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
   { name: 'haproxy', version: 'debian', onPath: { atLeast: '2.4.0', versionArgs: ['-v'] }, debianTree: haproxyTree },

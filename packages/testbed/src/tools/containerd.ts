@@ -16,11 +16,15 @@ export const containerdTree: DebianTree = {
 };
 
 /** The environment in which the programs of the tree find each other. */
-export function containerdEnvironment(program: string): { readonly PATH: string; readonly LD_LIBRARY_PATH: string } {
+export function containerdEnvironment(program: string): Readonly<Record<'PATH' | 'LD_LIBRARY_PATH' | 'XTABLES_LIBDIR', string>> {
   const tree = `${program}.tree`;
   const folders = ['links', 'usr/sbin', 'usr/bin', 'sbin', 'bin'].map((folder) => join(tree, folder));
   return {
     PATH: [...folders, process.env['PATH'] ?? '', '/usr/sbin', '/usr/bin', '/sbin', '/bin'].join(':'),
     LD_LIBRARY_PATH: libraryPath(tree),
+    XTABLES_LIBDIR: libraryPath(tree)
+      .split(':')
+      .map((folder) => join(folder, 'xtables'))
+      .join(':'),
   };
 }

@@ -161,6 +161,15 @@ describe('a user who requests ~', () => {
     expect(metadata.annotations?.['kcp.io/path']).toBe(cluster);
   });
 
+  it.each(['system:nodes', 'system:capstan-node-agents', 'system:bootstrappers'])(
+    'must not be a machine, of the group %s',
+    async (group) => {
+      const headers = { 'impersonate-user': 'system:node:a', 'impersonate-group': group };
+      const asked = await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~', { headers });
+      expect([asked.code, asked.json().message]).toEqual([403, expect.stringContaining('nodes have no home workspace')]);
+    },
+  );
+
   it('must not be a service account, since accounts of the same name would share one', async () => {
     const account = { 'impersonate-user': 'system:serviceaccount:default:default' };
     const asked = await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~', { headers: account });
