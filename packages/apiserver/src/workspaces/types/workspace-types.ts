@@ -9,7 +9,6 @@ import {
   workspaceTypeKind,
 } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import { itemsOf } from '@capstan/machinery';
 import type { Tree } from '../tree.ts';
 
 export const workspaceTypes = groupResource(workspaceTypeKind);
