@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { controllerManagerUser, platformControllersUser } from '@capstan/api';
-import { isObject, type JsonObject, parseYaml } from '@capstan/machinery';
+import { fieldsOf, isObject, type JsonObject, parseYaml } from '@capstan/machinery';
 import { adminKubeconfig, type Kubeconfig, type Pki, userKubeconfig } from '@capstan/pki';
 import { dump } from 'js-yaml';
 import type { Addresses } from './addresses.ts';
@@ -67,7 +67,7 @@ function following(content: JsonObject, wanted: Kubeconfig): (entry: JsonObject)
     if (typeof entry['name'] !== 'string' || !followers.has(entry['name']) || typeof server !== 'string' || typeof before !== 'string')
       return entry;
     if (server !== before && !server.startsWith(`${before}/`)) return entry;
-    return { ...entry, cluster: { ...rest, ...cluster, server: cluster.server + server.slice(before.length) } };
+    return { ...entry, cluster: { ...(rest as JsonObject), ...cluster, server: cluster.server + server.slice(before.length) } };
   };
 }
 
@@ -82,10 +82,6 @@ function parsed(text: string): JsonObject | undefined {
 
 function listOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject).map((item) => item as JsonObject) : [];
-}
-
-function fieldsOf(value: unknown): JsonObject {
-  return isObject(value) ? (value as JsonObject) : {};
 }
 
 function yaml(content: object): string {
