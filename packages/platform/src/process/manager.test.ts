@@ -2,9 +2,11 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { newObject, type ObjectOf } from '@capstan/api';
-import { connectionOf, loadKubeconfig } from '@capstan/client';
+import { type Client, connectionOf, loadKubeconfig } from '@capstan/client';
+import { NotLeadingError, type Runnable } from '@capstan/controller';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { noteKind, notes } from '../examples/notes.ts';
+import type { Product, ProductPlaces } from '../product.ts';
 import { type Cloud, startCloud, type Tenant } from '../testing/cloud.ts';
 import { platformLease, platformManager } from './manager.ts';
 
@@ -18,12 +20,12 @@ beforeAll(async () => {
 afterAll(() => cloud[Symbol.asyncDispose]());
 
 /** A process of its own that takes part in the election. */
-function contend(identity: string) {
+function contend(identity: string, products: readonly Product[] = [notes]) {
   const log: string[] = [];
   const connection = connectionOf(loadKubeconfig({ path: join(cloud.server.directory, 'platform-controllers.kubeconfig') }));
   const leaderElection = { ...platformLease, identity, leaseDuration: 3_000, renewDeadline: 2_000, retryPeriod: 100 };
   const health = { host: '127.0.0.1', port: 0 };
-  const platform = platformManager({ products: [notes], connection, leaderElection, health, log: (line) => log.push(line) });
+  const platform = platformManager({ products, connection, leaderElection, health, log: (line) => log.push(line) });
   const stop = new AbortController();
   const ended = platform.manager.run(stop.signal);
   return {
@@ -61,6 +63,28 @@ test('one of several processes works, and another takes over when it ends', asyn
   }, patiently);
   await vi.waitFor(async () => expect((await resource.list()).items[0]?.status?.words).toBe(4), patiently);
   expect(await second.metrics()).toMatch(/rest_client_requests_total\{code="201",method="POST"\} \d/);
+});
+
+test('the clients of a process that no longer leads refuse to write', async () => {
+  const kept = Promise.withResolvers<{ readonly platform: Client; readonly tenants: Client }>();
+  const keeping = ({ platform, tenants }: ProductPlaces): Runnable => ({
+    name: 'keeping',
+    run: ({ signal }) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true });
+        tenants.follow((clients) => {
+          for (const client of clients.values()) kept.resolve({ platform, tenants: client });
+        }, signal);
+      }),
+  });
+  const { platform, tenants } = await (async () => {
+    await using _first = contend('third', [{ ...notes, controllers: [{ name: 'keeping', make: keeping }] }]);
+    return await kept.promise;
+  })();
+  for (const client of [platform, tenants]) {
+    expect(client.connection.server).not.toBe(cloud.client.connection.server);
+    await expect(client.resource(noteKind).in('default').delete('any')).rejects.toThrow(NotLeadingError);
+  }
 });
 
 test('a promise that nobody awaits ends no process', async () => {

@@ -1,6 +1,6 @@
 import { platformWorkspace } from '@capstan/api';
 import { Client, type Connection } from '@capstan/client';
-import { type ControllerContext, keepRunning, type Runnable, sliceEndpoints } from '@capstan/controller';
+import { type ControllerContext, keepRunning, NotLeadingError, type Runnable, sliceEndpoints } from '@capstan/controller';
 import { Trouble } from '@capstan/machinery';
 import { accountName, exportName, productsNamespace } from '../content/names.ts';
 import type { Product } from '../product.ts';
@@ -82,11 +82,14 @@ interface Places {
 
 async function runControllers(product: Product, context: ControllerContext, { account, platform }: Places): Promise<void> {
   await using slices = context.at(platform);
+  const assertLeading = (): void => {
+    if (!context.isLeading()) throw new NotLeadingError();
+  };
   const tenants = sliceEndpoints({
     informers: slices.informers,
     name: exportName(product),
     // Every API server of an installation serves every view, so the one of the kubeconfig is as good as the published address, and works without DNS.
-    clientOf: (url) => account.under(new URL(url).pathname).cluster('*'),
+    clientOf: (url) => account.under(new URL(url).pathname).cluster('*').guarded(assertLeading),
   });
   await Promise.all(
     product.controllers.map(async ({ name, make }) => {
