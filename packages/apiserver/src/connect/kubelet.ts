@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createSecureContext } from 'node:tls';
 import { fieldsOf, itemsOf, type KubeObject, numberOf, StatusError, status, textOf } from '@capstan/machinery';
 import type { KeyPair } from '@capstan/pki';
 import { networkFailure } from '../http/network-failure.ts';
@@ -141,9 +142,12 @@ export class KubeletClient implements Disposable {
     if (agent === undefined) {
       agent = new Agent({
         keepAlive: true,
-        cert: client.certificate,
-        key: client.key,
-        ...trusting([authorities, this.#options.authorities ?? ''].join('\n')),
+        // Node would make one for each connection, with all certificates in it.
+        secureContext: createSecureContext({
+          cert: client.certificate,
+          key: client.key,
+          ...trusting([authorities, this.#options.authorities ?? ''].join('\n')),
+        }),
         rejectUnauthorized: !skipCertificateCheck,
       });
       this.#agents.set(skipCertificateCheck, agent);
