@@ -20,6 +20,20 @@ case "$url" in http*) ;; *) url="http://$url" ;; esac
 timeout 15 wget -q -O "$file" "$url"
 `;
 
+/** Without the options that busybox lacks: all connections are TCP, and `-z` only connects. */
+const nc = `#!/bin/sh
+wait=2
+input=/dev/stdin
+while [ $# -gt 2 ]; do
+  case "$1" in
+    -w) shift; wait="$1" ;;
+    -z | -zv | -vz) input=/dev/null ;;
+  esac
+  shift
+done
+exec busybox nc -w "$wait" "$1" "$2" < "$input"
+`;
+
 const page = '<html><body><h1>It works!</h1></body></html>\n';
 
 /** A web server with the files where the real image has them. */
@@ -43,7 +57,7 @@ export async function nodeImages(): Promise<readonly ImageDescription[]> {
       command: ['pause'],
       programs: { agnhost },
       files: { 'etc/nsswitch.conf': 'hosts: files dns\n' },
-      scripts: { 'usr/local/bin/curl': curl },
+      scripts: { 'usr/local/bin/curl': curl, 'usr/local/bin/nc': nc },
     },
     { names: [`${registry}/busybox:1.37.0-1`, `${registry}/busybox:1.36.1-1`], command: ['sh'] },
     webServer('httpd', ['2.4.38-4', '2.4.39-4'], '/usr/local/apache2/htdocs'),

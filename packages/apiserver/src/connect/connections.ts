@@ -4,9 +4,11 @@ import type { WatchCache } from '../cache/watch-cache.ts';
 import { negotiateDocument } from '../discovery/negotiate.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { accepted, requireOffered } from '../http/negotiate.ts';
+import type { Admission } from '../registry/admission.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
 import type { Resource } from '../registry/resource.ts';
+import { admitConnection } from './admission.ts';
 import { serveCommand } from './command.ts';
 import { containerOf } from './container.ts';
 import { serveLog } from './log.ts';
@@ -19,6 +21,7 @@ import { findObject, nodeNameOf, type Reach, reachNode } from './target.ts';
 
 export interface ConnectionsOptions extends Reach {
   readonly cache: WatchCache;
+  readonly admission: Admission;
   readonly streams: OpenStreams;
   /** Subresources of our own kinds that nodes serve. */
   readonly nodeSubresources?: readonly NodeSubresource[];
@@ -75,6 +78,7 @@ export class Connections implements Disposable {
       checkLogOptions(name, query);
     }
     if (verb === 'get' && resource.group === '' && powerful.has(subresource)) await context.permit?.('create');
+    await admitConnection(this.#options.admission, context, resource);
     await fresh(this.#options.cache);
     await this.#options.streams.serve(exchange, (stream) => this.#serve(stream, context, resource));
   }

@@ -3,12 +3,13 @@ import { Connections } from '../connect/connections.ts';
 import { KubeletClient } from '../connect/kubelet.ts';
 import { OpenStreams } from '../connect/open-streams.ts';
 import type { Tunnels } from '../connect/tunnels.ts';
+import type { Admission } from '../registry/admission.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 import type { Storage } from './storage.ts';
 
 /** Streams to nodes: how nodes are reached, and which streams are open. */
 export function connectionsOf(
-  { cache, pki, tunnels }: Storage & { readonly tunnels: Tunnels },
+  { cache, pki, tunnels, admission }: Storage & { readonly tunnels: Tunnels; readonly admission: Admission },
   options: ServerOptions,
   { resources }: Lifetime,
 ): Connections {
@@ -17,6 +18,7 @@ export function connectionsOf(
   );
   const connections = new Connections({
     cache,
+    admission,
     kubelets,
     tunnels: options.tunnels ?? tunnels,
     streams: new OpenStreams(),
