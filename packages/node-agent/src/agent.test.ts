@@ -7,7 +7,8 @@ import { createPlatform, fleetPath, invite } from '@capstan/apiserver/testing-fl
 import { certificateFingerprint } from '@capstan/pki';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type AgentOptions, runAgent } from './agent.ts';
-import type { Identity } from './identity/state.ts';
+import { IdentityKeeper } from './identity/keeper.ts';
+import { type Identity, StateDirectory } from './identity/state.ts';
 
 const patience = { timeout: 15_000, interval: 20 };
 let server: TestServer;
@@ -144,6 +145,35 @@ describe('an agent', () => {
       last = now;
     }
     expect((await getNode('ahead')).status?.identity?.generation).toBe(2);
+  });
+
+  test.each([
+    [60_000, 2],
+    [0, 3],
+  ])('does not renew again for a server that has not heard of a renewal within %i ms', async (settleTime, generation) => {
+    const node = `settle-${settleTime}`;
+    const first = run({ join: await joinAs(node) });
+    await vi.waitFor(() => expect(first.lines.join('\n')).toContain('is open'), patience);
+    await first[Symbol.asyncDispose]();
+    const renewals: Identity[] = [];
+    const stop = new AbortController();
+    const keeper = new IdentityKeeper(stored(), {
+      state: await StateDirectory.open(directory),
+      servers: () => [server.url],
+      now: () => new Date(Date.now() + 13 * 3_600_000),
+      backoff: { base: 1, max: 1 },
+      settleTime,
+      log: () => {},
+      onRenewed: (identity) => void renewals.push(identity),
+    });
+    const running = keeper.run(stop.signal);
+    await vi.waitFor(() => expect(renewals).toHaveLength(1), patience);
+    keeper.doubt();
+    if (generation === 3) await vi.waitFor(() => expect(renewals).toHaveLength(2), patience);
+    else for (let turn = 0; turn < 20; turn++) await leaseOf(node);
+    stop.abort();
+    await running;
+    expect((await getNode(node)).status?.identity?.generation).toBe(generation);
   });
 
   test('stops and says why when its node is removed', async () => {

@@ -190,7 +190,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
 }
 
 /** Creates a workspace that contains only the object that makes it exist. */
-export async function createWorkspace(server: TestServer, id: string): Promise<void> {
+export async function createWorkspace(server: Pick<TestServer, 'call'>, id: string): Promise<void> {
   const body = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata: { name: 'cluster' } };
   const { code, text } = await server.call(`/clusters/${id}/apis/core.kcp.io/v1alpha1/logicalclusters`, { method: 'POST', body });
   if (code !== 201) throw new Error(`workspace ${id} could not be made: ${text}`);

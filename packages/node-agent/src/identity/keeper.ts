@@ -11,6 +11,8 @@ export interface IdentityKeeperOptions {
   readonly now: () => Date;
   readonly backoff: BackoffOptions;
   readonly log: (line: string) => void;
+  /** For so long after a renewal, in milliseconds, refusals are ignored: a server may not have heard of it yet. Two seconds if absent. */
+  readonly settleTime?: number;
   /** Called with every new identity. */
   readonly onRenewed: (identity: Identity) => void;
 }
@@ -25,6 +27,7 @@ export class IdentityKeeper {
   readonly #options: IdentityKeeperOptions;
   #identity: Identity;
   #wanted = Promise.withResolvers<void>();
+  #renewedAt = Number.NEGATIVE_INFINITY;
 
   constructor(identity: Identity, options: IdentityKeeperOptions) {
     this.#identity = identity;
@@ -37,7 +40,7 @@ export class IdentityKeeper {
 
   /** A server did not accept the identity: it may have expired by the server's clock, or the node may be gone. */
   doubt(): void {
-    this.#wanted.resolve();
+    if (performance.now() - this.#renewedAt >= (this.#options.settleTime ?? 2_000)) this.#wanted.resolve();
   }
 
   /** Remembers the servers, for the next start. */
@@ -90,6 +93,7 @@ export class IdentityKeeper {
     for (const server of new Set([...servers(), ...this.#identity.servers, this.#identity.entry])) {
       try {
         this.#identity = await renew(this.#identity, state, { server, now, signal });
+        this.#renewedAt = performance.now();
         log(`the certificate was renewed and is valid until ${this.#identity.expiresAt}`);
         return onRenewed(this.#identity);
       } catch (error) {

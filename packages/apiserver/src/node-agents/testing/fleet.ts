@@ -18,7 +18,7 @@ export const platform = 'platform0';
 export const fleetPath = `/clusters/root:platform/apis/fleet.capstan.dev/v1alpha1`;
 
 /** Creates root:platform, and defines the kinds of the fleet in it. */
-export async function createPlatform(server: TestServer): Promise<void> {
+export async function createPlatform(server: Pick<TestServer, 'url' | 'call'>): Promise<void> {
   await createWorkspace(server, platform);
   const workspace = {
     apiVersion: 'tenancy.kcp.io/v1alpha1',
@@ -43,7 +43,7 @@ function expectCode(reply: Reply, code: number): void {
 
 /** Creates a NodeEnrollment and returns its token. */
 export async function invite(
-  server: TestServer,
+  server: Pick<TestServer, 'call'>,
   node: string,
   { name = `join-${node}`, expiresAt = '2999-01-01T00:00:00Z' } = {},
 ): Promise<string> {
