@@ -6,6 +6,9 @@ import { ProcessStates } from './states.ts';
 import { type SupervisorOptions, supervise } from './supervisor.ts';
 import { Scripts } from './testing/scripts.ts';
 
+/** The machine may be busy. */
+const patiently = { timeout: 15_000 };
+
 const cleanup: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const clean of cleanup.splice(0)) await clean();
@@ -64,13 +67,13 @@ const current = ({ states }: Supervised) => states.list[0]!;
 test('limits a process to two malloc arenas', async () => {
   vi.stubEnv('MALLOC_ARENA_MAX', undefined);
   const { said } = start({ command: own }, { program: scripts().program('it', 'console.log(process.env.MALLOC_ARENA_MAX)') });
-  await expect.poll(() => said).toEqual(['2']);
+  await expect.poll(() => said, patiently).toEqual(['2']);
 });
 
 test('lets the environment override the limit', async () => {
   vi.stubEnv('MALLOC_ARENA_MAX', '7');
   const { said } = start({ command: own }, { program: scripts().program('it', 'console.log(process.env.MALLOC_ARENA_MAX)') });
-  await expect.poll(() => said).toEqual(['7']);
+  await expect.poll(() => said, patiently).toEqual(['7']);
 });
 
 test('learns the ports of a process from its ready message', async () => {
@@ -83,7 +86,7 @@ test('learns the ports of a process from its ready message', async () => {
     health: { url: 'https://127.0.0.1:4711/readyz' },
   };
   const it = start({ command: own }, { program: scripts().program('it', `process.send(${JSON.stringify(message)})`) });
-  await expect.poll(() => current(it).current).toMatchObject({ phase: 'ready', ports, pid: expect.any(Number) });
+  await expect.poll(() => current(it).current, patiently).toMatchObject({ phase: 'ready', ports, pid: expect.any(Number) });
 });
 
 test('takes a foreign program for ready when its port accepts connections', async () => {
@@ -96,12 +99,12 @@ test('takes a foreign program for ready when its port accepts connections', asyn
   const ports = [{ name: 'clients', host: '127.0.0.1', port }];
   const it = start({ command: { type: 'foreign', program: process.execPath, args: [program], ports } });
   expect(current(it).current.phase).toBe('starting');
-  await expect.poll(() => current(it).current).toMatchObject({ phase: 'ready', ports });
+  await expect.poll(() => current(it).current, patiently).toMatchObject({ phase: 'ready', ports });
 });
 
 test('restarts a process that ends, and remembers its last line of errors', async () => {
   const it = start({ command: foreign("console.error('no luck'); process.exit(1)") });
-  await expect.poll(() => current(it).restarts).toBeGreaterThan(2);
+  await expect.poll(() => current(it).restarts, patiently).toBeGreaterThan(2);
   expect(current(it).lastError).toMatchObject({ message: 'exit code 1: no luck' });
   expect(it.lines[0]).toBe('it ended (exit code 1), restarting it in 5 ms');
 });
@@ -121,7 +124,7 @@ test.each([
   ['that ends at once', foreign('process.exit(2)'), 'exit code 2'],
 ])('keeps trying an optional program %s', async (_, command, message) => {
   const it = start({ command, optional: true });
-  await expect.poll(() => current(it).restarts).toBeGreaterThan(2);
+  await expect.poll(() => current(it).restarts, patiently).toBeGreaterThan(2);
   expect(current(it).lastError?.message).toBe(message);
   it.stop.abort();
   expect(await it.code).toBe(0);
@@ -136,7 +139,7 @@ test('ends a process that ignores SIGTERM', async () => {
     { name: 'it', command: foreign("process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up')") },
     { program: '', states, write: () => {}, writeChild: (line) => said.push(line), onReady: () => {}, signal: stop.signal, grace: 50 },
   );
-  await expect.poll(() => said).toEqual(['up']);
+  await expect.poll(() => said, patiently).toEqual(['up']);
   stop.abort();
   expect(await code).toBe(0);
 });

@@ -6,6 +6,9 @@ import { ProcessStates } from './states.ts';
 import { superviseAll } from './table.ts';
 import { Scripts } from './testing/scripts.ts';
 
+/** The machine may be busy. */
+const patiently = { timeout: 15_000 };
+
 const cleanup: (() => unknown)[] = [];
 afterEach(async () => {
   for (const clean of cleanup.splice(0)) await clean();
@@ -69,7 +72,7 @@ test('starts a process when those that it needs are ready, and ends it before th
   ];
   const { phases, stop, code, endings } = start(table, program(`setTimeout(() => ${ready}, 100)`));
   expect(phases()).toMatchObject({ one: 'waiting', two: 'waiting' });
-  await expect.poll(phases).toEqual({ server: 'ready', one: 'ready', two: 'ready' });
+  await expect.poll(phases, patiently).toEqual({ server: 'ready', one: 'ready', two: 'ready' });
   stop.abort();
   expect(await code).toBe(0);
   expect(endings).toEqual(['two', 'one', 'server']);
@@ -82,7 +85,7 @@ test('goes on without an optional process that cannot start', async () => {
     { name: 'after', command: sleeping, needs: ['extra'], optional: true },
   ];
   const { phases, states, pidOf } = start(table);
-  await expect.poll(() => states.list[1]?.restarts).toBeGreaterThan(2);
+  await expect.poll(() => states.list[1]?.restarts, patiently).toBeGreaterThan(2);
   expect(phases()).toMatchObject({ server: 'ready', after: 'waiting' });
   process.kill(pidOf('server'), 0);
 });
@@ -99,11 +102,11 @@ test('ends everything if a required process cannot start', async () => {
 test('leaves the others alone when one is killed', async () => {
   const names = ['one', 'two', 'three'];
   const { phases, pidOf } = start(names.map((name) => ({ name, command: sleeping })));
-  await expect.poll(phases).toEqual({ one: 'ready', two: 'ready', three: 'ready' });
+  await expect.poll(phases, patiently).toEqual({ one: 'ready', two: 'ready', three: 'ready' });
   for (const name of names) {
     const before = new Map(names.map((one) => [one, pidOf(one)]));
     process.kill(pidOf(name), 'SIGKILL');
-    await expect.poll(() => [phases()[name], pidOf(name) === before.get(name)]).toEqual(['ready', false]);
+    await expect.poll(() => [phases()[name], pidOf(name) === before.get(name)], patiently).toEqual(['ready', false]);
     for (const other of names) if (other !== name) expect(pidOf(other)).toBe(before.get(other));
   }
 });

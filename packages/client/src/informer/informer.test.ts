@@ -165,7 +165,7 @@ test('names the workspace in its keys only if it covers several', async () => {
   expect(all.get({ cluster: 'alone', name: 'it' })?.metadata.uid).toBe(made.metadata.uid);
   expect(all.getByText(all.textOf(made))?.metadata.uid).toBe(made.metadata.uid);
   await there.resource(spaces).create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'late' } });
-  await vi.waitFor(() => expect(one.get({ name: 'late' })).toBeDefined());
+  await vi.waitFor(() => expect(one.get({ name: 'late' })).toBeDefined(), 10_000);
 });
 
 test('a part waits only for the informers that were asked for through it', async () => {

@@ -11,6 +11,9 @@ import { acrossEndpoints } from './across.ts';
 import { type Endpoints, fixedEndpoints } from './endpoints.ts';
 import { sliceEndpoints } from './slice.ts';
 
+/** The machine may be busy. */
+const patiently = { timeout: 15_000 };
+
 const namespaces = { group: '', version: 'v1', resource: 'namespaces', namespaced: false };
 const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true, kind: 'ConfigMap' };
 const secrets = { group: '', version: 'v1', resource: 'secrets', namespaced: true };
@@ -87,17 +90,17 @@ describe('acrossEndpoints', () => {
     await running([acrossEndpoints(endpoints, watching)], async () => {
       endpoints.set({ first });
       await make(first, 'a');
-      await vi.waitFor(() => expect(seen).toContain('first a'));
+      await vi.waitFor(() => expect(seen).toContain('first a'), patiently);
       endpoints.set({ first, second });
       await make(second, 'b');
-      await vi.waitFor(() => expect(seen).toContain('second b'));
+      await vi.waitFor(() => expect(seen).toContain('second b'), patiently);
       endpoints.set({ second });
       await make(first, 'c');
       await make(second, 'd');
-      await vi.waitFor(() => expect(seen).toContain('second d'));
+      await vi.waitFor(() => expect(seen).toContain('second d'), patiently);
       expect(seen).not.toContain('first c');
       endpoints.set({ first, second });
-      await vi.waitFor(() => expect(seen).toContain('first c'));
+      await vi.waitFor(() => expect(seen).toContain('first c'), patiently);
     });
   });
 
@@ -113,8 +116,8 @@ describe('acrossEndpoints', () => {
       });
     await running([acrossEndpoints(fixedEndpoints(broken, healthy), watching)], async (log) => {
       await make(healthy, 'a');
-      await vi.waitFor(() => expect(seen).toContain('a'));
-      await vi.waitFor(() => expect(log).toEqual([expect.stringContaining('the API server cannot be used')]));
+      await vi.waitFor(() => expect(seen).toContain('a'), patiently);
+      await vi.waitFor(() => expect(log).toEqual([expect.stringContaining('the API server cannot be used')]), patiently);
     });
   });
 
@@ -158,11 +161,11 @@ describe('acrossEndpoints', () => {
         return done;
       });
     await running([acrossEndpoints(fixedEndpoints(tenant), pricing)], async () => {
-      await vi.waitFor(async () => expect(await prices()).toEqual({ size: 'small', price: '1' }));
+      await vi.waitFor(async () => expect(await prices()).toEqual({ size: 'small', price: '1' }), patiently);
       await platform
         .resource(configMaps)
         .patch({ namespace: 'default', name: 'prices' }, { type: 'merge', patch: { data: { small: '2' } } });
-      await vi.waitFor(async () => expect(await prices()).toEqual({ size: 'small', price: '2' }));
+      await vi.waitFor(async () => expect(await prices()).toEqual({ size: 'small', price: '2' }), patiently);
     });
   });
 
@@ -180,7 +183,7 @@ describe('acrossEndpoints', () => {
     const endpoints = fixedEndpoints(shared);
     await running([acrossEndpoints(endpoints, watching('one')), acrossEndpoints(endpoints, watching('two'))], async () => {
       await shared.resource(secrets).create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'it', namespace: 'default' } });
-      await vi.waitFor(() => expect(seen).toEqual(expect.arrayContaining(['one it', 'two it'])));
+      await vi.waitFor(() => expect(seen).toEqual(expect.arrayContaining(['one it', 'two it'])), patiently);
       const watches = counted.mock.calls.filter(([{ path }]) => path.includes('watch=true'));
       expect(watches).toHaveLength(1);
     });
@@ -223,7 +226,7 @@ describe('sliceEndpoints', () => {
       await setUrls('/one', '/two');
       await setUrls('/two');
       await slices.delete('wares');
-      await vi.waitFor(() => expect(urlsOf).toEqual([[], ['/one'], ['/one', '/two'], ['/two'], []]));
+      await vi.waitFor(() => expect(urlsOf).toEqual([[], ['/one'], ['/one', '/two'], ['/two'], []]), patiently);
       expect(clientOf.mock.calls).toEqual([['https://example.com/one'], ['https://example.com/two']]);
     });
   });

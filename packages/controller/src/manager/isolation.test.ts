@@ -10,6 +10,9 @@ import { requestMetrics } from '../metrics/requests.ts';
 import { Manager, type ManagerOptions } from './manager.ts';
 import type { Runnable } from './runnable.ts';
 
+/** The machine may be busy. */
+const patiently = { timeout: 15_000 };
+
 const namespaces = { group: '', version: 'v1', resource: 'namespaces', namespaced: false, kind: 'Namespace' };
 const configMaps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true, kind: 'ConfigMap' };
 const unknown = { group: 'example.com', version: 'v1', resource: 'unknowns', namespaced: false, kind: 'Unknown' };
@@ -99,11 +102,11 @@ test('reconciles the objects of events that come through a channel', async () =>
     });
   channel.send({ machine: 'lost' });
   await running([listening], async () => {
-    await vi.waitFor(() => expect(seen).toContain('default exists'));
+    await vi.waitFor(() => expect(seen).toContain('default exists'), patiently);
     seen.length = 0;
     channel.send({ machine: 'default' });
     channel.send({ machine: 'outside' });
-    await vi.waitFor(() => expect(seen).toEqual(['default exists', 'outside missing']));
+    await vi.waitFor(() => expect(seen).toEqual(['default exists', 'outside missing']), patiently);
   });
   expect(seen).not.toContain('lost missing');
 });
@@ -165,8 +168,9 @@ test('rejects a write of a kind that it has no copy of', async () => {
   await running(
     [wrong],
     () =>
-      vi.waitFor(() =>
-        expect(log[0]).toBe('wrong default: there is no local copy of configmaps to wait for; name it in reads, owns or watches'),
+      vi.waitFor(
+        () => expect(log[0]).toBe('wrong default: there is no local copy of configmaps to wait for; name it in reads, owns or watches'),
+        patiently,
       ),
     { log: (line) => log.push(line) },
   );
@@ -204,12 +208,12 @@ test('counts active workers and requests, and traces reconciles with their reque
   await running(
     [slow],
     async () => {
-      await vi.waitFor(() => expect(metrics.text()).toMatch(/rest_client_requests_total\{code="200",method="GET"\} [3-9]/));
-      await vi.waitFor(() => expect(metrics.text()).toContain('controller_runtime_active_workers{controller="slow"} 1'));
+      await vi.waitFor(() => expect(metrics.text()).toMatch(/rest_client_requests_total\{code="200",method="GET"\} [3-9]/), patiently);
+      await vi.waitFor(() => expect(metrics.text()).toContain('controller_runtime_active_workers{controller="slow"} 1'), patiently);
       expect(metrics.text()).toContain('controller_runtime_max_concurrent_reconciles{controller="slow"} 2');
       expect(metrics.text()).toMatch(/rest_client_request_duration_seconds_count\{verb="GET"\} [3-9]/);
       release.resolve();
-      await vi.waitFor(() => expect(metrics.text()).toContain('controller_runtime_active_workers{controller="slow"} 0'));
+      await vi.waitFor(() => expect(metrics.text()).toContain('controller_runtime_active_workers{controller="slow"} 0'), patiently);
     },
     { client: observed, metrics, tracer },
   );

@@ -3,6 +3,9 @@ import { Client, type Credential, connectionOf, loadKubeconfig } from '@capstan/
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { accountTokens } from './account-tokens.ts';
 
+/** The machine may be busy. */
+const patiently = { timeout: 15_000 };
+
 const serviceAccounts = { group: '', version: 'v1', resource: 'serviceaccounts', namespaced: true };
 const reviews = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews', namespaced: false };
 const hour = 3_600_000;
@@ -47,7 +50,7 @@ test('renews the token in the background before it expires', async () => {
   expect(credentials.current()).toBe(first);
   pass(hour / 4);
   expect(credentials.current()).toBe(first);
-  await vi.waitFor(() => expect(credentials.current()).not.toBe(first));
+  await vi.waitFor(() => expect(credentials.current()).not.toBe(first), patiently);
 });
 
 test('keeps the token as long as it works if it cannot be renewed, and fails once it has expired', async () => {
@@ -57,7 +60,7 @@ test('keeps the token as long as it works if it cannot be renewed, and fails onc
   pass((hour * 3) / 4);
   const before = requests();
   expect(credentials.current()).toBe(first);
-  await vi.waitFor(() => expect(requests()).toBe(before + 1));
+  await vi.waitFor(() => expect(requests()).toBe(before + 1), patiently);
   // It does not ask with every request.
   expect([credentials.current(), credentials.current(), requests()]).toEqual([first, first, before + 1]);
   pass(hour / 4);
