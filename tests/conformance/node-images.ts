@@ -1,4 +1,4 @@
-import { type ImageDescription, requireTool } from '@capstan/testbed';
+import { type ImageDescription, requireTool, TestAuthority, temporaryDirectory } from '@capstan/testbed';
 
 const registry = 'registry.k8s.io/e2e-test-images';
 
@@ -50,14 +50,17 @@ const webServer = (name: string, tags: readonly string[], root: string): ImageDe
  */
 export async function nodeImages(): Promise<readonly ImageDescription[]> {
   const agnhost = await requireTool('agnhost');
+  // With which the program serves HTTPS.
+  using directory = temporaryDirectory('certificate');
+  const own = await (await TestAuthority.create(directory.path)).issue('/CN=localhost', ['127.0.0.1']);
   return [
     {
       names: [`${registry}/agnhost:2.56`],
       entrypoint: ['/agnhost'],
       command: ['pause'],
       programs: { agnhost },
-      files: { 'etc/nsswitch.conf': 'hosts: files dns\n' },
-      scripts: { 'usr/local/bin/curl': curl, 'usr/local/bin/nc': nc },
+      files: { 'etc/nsswitch.conf': 'hosts: files dns\n', 'localhost.crt': own.certificate, 'localhost.key': own.key },
+      scripts: { 'usr/local/bin/curl': curl, 'usr/local/bin/nc': nc, 'agnhost-2': '#!/bin/sh\nexec /agnhost "$@"\n' },
     },
     { names: [`${registry}/busybox:1.37.0-1`, `${registry}/busybox:1.36.1-1`], command: ['sh'] },
     webServer('httpd', ['2.4.38-4', '2.4.39-4'], '/usr/local/apache2/htdocs'),

@@ -84,6 +84,25 @@ describe('logs', () => {
     expect([seen.user, seen.url]).toEqual(['kube-apiserver-kubelet-client', '/containerLogs/default/web/main?tailLines=1']);
   });
 
+  test.each([
+    [['binary.k8s.io'], (data: Buffer) => data],
+    [['base64.binary.k8s.io'], (data: Buffer) => Buffer.from(data.toString(), 'base64')],
+    [[], (data: Buffer) => data],
+  ])('come over a WebSocket with the protocols %j', async (protocols, decode) => {
+    const webSocket = openWebSocket(`${pods}/web/log`, protocols);
+    const parts: Buffer[] = [];
+    webSocket.on('message', (data: Buffer) => parts.push(decode(data)));
+    await once(webSocket, 'close');
+    expect(Buffer.concat(parts).toString()).toBe((await server.call(`${pods}/web/log`)).text);
+    expect(parts.length).toBeGreaterThan(0);
+  });
+
+  test('do not come over a WebSocket with other protocols', async () => {
+    const webSocket = openWebSocket(`${pods}/web/log`, ['v5.channel.k8s.io']);
+    const [error] = (await once(webSocket, 'error')) as [Error];
+    expect(error.message).toContain('400');
+  });
+
   test('can be followed until the container ends', async () => {
     const response = await server.open(`${pods}/web/log?follow=true`);
     const whole = text(response);

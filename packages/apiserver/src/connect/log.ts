@@ -1,7 +1,8 @@
 import { type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
+import { sendLog } from './log-socket.ts';
 import type { OpenStream } from './open-streams.ts';
-import { readStart, relayBody } from './relay.ts';
+import { readStart } from './relay.ts';
 import type { NodeTarget, Reach } from './target.ts';
 import { askNodeForStream } from './tunnel-request.ts';
 
@@ -30,7 +31,7 @@ export async function serveLog(
     const where = `/logs/${encodeURIComponent(context.cluster)}/${path}?${parameters.toString()}`;
     const body = await askNodeForStream(target, context, { method: 'GET', path: where, signal });
     body.end();
-    return relayBody(stream, { code: 200, type: 'text/plain', body });
+    return sendLog(stream, body);
   }
   const response = await kubelets.send(target.kubelet, {
     method: 'GET',
@@ -40,7 +41,7 @@ export async function serveLog(
   });
   const code = response.statusCode ?? 0;
   if (code < 200 || code > 206) throw refusal(code, (await readStart(response)).toString(), name);
-  await relayBody(stream, { code: 200, type: 'text/plain', body: response });
+  await sendLog(stream, response);
 }
 
 /** The error of a kubelet in Kubernetes' words. */
