@@ -8,11 +8,12 @@ import { list } from './list.ts';
 import { memory, rest } from './memory.ts';
 import type { Profile } from './profile.ts';
 import { streams } from './streams.ts';
+import { tunnels } from './tunnels.ts';
 import { workspaces } from './workspaces.ts';
 
 /** By their name on the command line, in the order of a comparison. */
 export const profiles: ReadonlyMap<string, Profile> = new Map(
-  Object.entries({ rest, create, get, list, churn, memory, crd, crds, workspaces, bindings, streams }),
+  Object.entries({ rest, create, get, list, churn, memory, crd, crds, workspaces, bindings, streams, tunnels }),
 );
 
 export function profileNamed(name: string): Profile {

@@ -251,6 +251,15 @@ describe('an agent', () => {
   });
 });
 
+test('a watch ends with the certificate that it was opened with', async () => {
+  await using short = await startTestServer({ nodeCertificateLifetime: 2_000 });
+  await createPlatform(short);
+  const agent = await enrolled(short, 'e2');
+  const watch = await callAs(short, agent, `${fleetPath}/gpunodes?watch=true&fieldSelector=metadata.name%3De2`);
+  expect(watch.code).toBe(200);
+  await watch.ended;
+});
+
 test('a certificate that expired can be renewed, and is good for nothing else', async () => {
   await using short = await startTestServer({ nodeCertificateLifetime: 1 });
   await createPlatform(short);

@@ -64,7 +64,10 @@ export const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: '
 export const requestFor = (node: string, key: KeyObject): string =>
   createCertificateRequest({ commonName: nodeAgentUser(node), organizations: [nodeAgentGroup], key });
 
-export function enroll(server: TestServer, { token, node, key }: { token: string; node: string; key: KeyObject }): Promise<Reply> {
+export function enroll(
+  server: Pick<TestServer, 'call'>,
+  { token, node, key }: { token: string; node: string; key: KeyObject },
+): Promise<Reply> {
   const headers = { authorization: `Bearer ${token}` };
   return server.call(enrollPath, { method: 'POST', anonymous: true, headers, body: { request: requestFor(node, key) } });
 }
