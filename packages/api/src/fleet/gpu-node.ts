@@ -1,7 +1,8 @@
-import { conditions, timestamp } from '../definition/common.ts';
+import { conditions, labelName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
-import { integer, object, optional, type ReadOf, text } from '../definition/schema.ts';
+import { flag, integer, keyedList, object, optional, type ReadOf, text } from '../definition/schema.ts';
 import { fleetGroup, keyHash } from './fields.ts';
+import { nodeAddresses, nodeDrivers, nodeGpus, nodeMachine } from './node-inventory.ts';
 
 const identity = object('Identity of the agent on the node. Only the API server writes it.', {
   generation: integer('Number of keys that the node has had.', { minimum: 1 }),
@@ -30,8 +31,33 @@ export const gpuNodeKind = defineKind({
   description: 'A machine of the fleet, on which a node agent runs. Deleting it ends the identity of its agent at once.',
   versions: {
     v1alpha1: {
-      spec: optional(object('How the node should be used.', { comment: optional(text('A note for people.', { maxLength: 1024 })) })),
-      status: object('State of the node.', { identity: optional(identity), conditions: optional(conditions()) }),
+      spec: optional(
+        object('How the node should be used.', {
+          comment: optional(text('A note for people.', { maxLength: 1024 })),
+          pool: optional(labelName('Pool that the node belongs to. Labels of the node are those of its metadata.')),
+          unschedulable: optional(flag('Whether the node gets no new allocations. Those that it has stay.')),
+          maintenance: optional(flag('Whether people work on the node: it gets no new allocations, and alarms about it are expected.')),
+          expectedGPUs: optional(
+            keyedList(
+              'GPUs that the machine should have. Those that are not there are reported as missing.',
+              object('One GPU.', {
+                uuid: text('Identifier that the vendor gave it.', { minLength: 1, maxLength: 128 }),
+                pciBusId: optional(text('Address on the PCI bus.', { maxLength: 32 })),
+              }),
+              { keys: ['uuid'], maxItems: 128 },
+            ),
+          ),
+        }),
+      ),
+      status: object('State of the node. Its agent reports all but the identity.', {
+        identity: optional(identity),
+        machine: optional(nodeMachine),
+        gpuSummary: optional(text('GPUs in short, such as `8×H200`.', { maxLength: 253 })),
+        gpus: optional(nodeGpus),
+        drivers: optional(nodeDrivers),
+        addresses: optional(nodeAddresses),
+        conditions: optional(conditions()),
+      }),
       rules: [
         {
           rule: "self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,56}[a-z0-9])?$')",
@@ -39,12 +65,19 @@ export const gpuNodeKind = defineKind({
         },
       ],
       columns: [
+        { name: 'Pool', type: 'string', path: '.spec.pool' },
+        { name: 'GPUs', type: 'string', path: '.status.gpuSummary' },
+        { name: 'Ready', type: 'string', path: '.status.conditions[?(@.type=="Ready")].status' },
+        { name: 'Agent', type: 'string', path: '.status.machine.agentVersion', description: 'Version of the agent.' },
         { name: 'Generation', type: 'integer', path: '.status.identity.generation', priority: 1 },
         { name: 'Expires', type: 'date', path: '.status.identity.expiresAt', priority: 1 },
-        { name: 'Locked', type: 'string', path: '.status.identity.locked.reason' },
+        { name: 'Locked', type: 'string', path: '.status.identity.locked.reason', priority: 1 },
       ],
     },
   },
 });
+
+/** `Ready`: the agent is there. `GPUsHealthy`: none of the GPUs has failed or is missing. */
+export const nodeConditions = ['Ready', 'GPUsHealthy'] as const;
 
 export type GPUNode = ObjectOf<typeof gpuNodeKind>;
