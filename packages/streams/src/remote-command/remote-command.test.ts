@@ -256,3 +256,18 @@ describe('over a WebSocket', () => {
     expect(chooseCommandProtocol(['channel.k8s.io', 'v4.channel.k8s.io'])).toBe('v4.channel.k8s.io');
   });
 });
+
+test('a kubelet that resets the connection after the status has not lost anything', async () => {
+  const [near, far] = duplexPair();
+  const kubelet = new SpdyConnection(near, {
+    role: 'server',
+    onStream: (stream) => {
+      if (stream.headers['streamtype'] === 'stdout') stream.write('output');
+      if (stream.headers['streamtype'] === 'error') setTimeout(() => stream.write(success), 10);
+    },
+  });
+  void kubelet.closed;
+  const client = new SpdyClientChannels(new SpdyConnection(far, { role: 'client' }), everything);
+  setTimeout(() => far.destroy(new Error('read ECONNRESET')), 50);
+  expect(await collect(client)).toEqual({ [channel.stdout]: 'output', [channel.error]: success.toString() });
+});

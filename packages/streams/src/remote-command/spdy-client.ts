@@ -35,7 +35,8 @@ export class SpdyClientChannels extends Duplex {
     this.#stdin?.resume();
     this.#resize?.resume();
     void connection.closed.then((error) => {
-      if (error !== undefined) this.destroy(error);
+      // All output comes before the status, so nothing is missing once it is here, however the kubelet ends the connection.
+      if (error !== undefined && this.#status.length === 0) this.destroy(error);
     });
   }
 
