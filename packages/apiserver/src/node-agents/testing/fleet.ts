@@ -5,7 +5,9 @@ import {
   definedKinds,
   enrollmentToken,
   enrollPath,
+  fleetGroup,
   type IssuedCertificate,
+  type KindDefinition,
   nodeAgentGroup,
   nodeAgentUser,
   renewPath,
@@ -27,13 +29,16 @@ export async function createPlatform(server: Pick<TestServer, 'url' | 'call'>): 
     spec: { cluster: platform, URL: `${server.url}/clusters/${platform}`, type: { name: 'universal', path: 'root' } },
   };
   expectCode(await server.call('/apis/tenancy.kcp.io/v1alpha1/workspaces', { method: 'POST', body: workspace }), 201);
-  for (const kind of definedKinds.filter(({ group }) => group === 'fleet.capstan.dev')) {
-    const definitions = `/clusters/${platform}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`;
-    expectCode(await server.call(definitions, { method: 'POST', body: customResourceDefinition(kind) }), 201);
-    for (let tries = 0; (await server.call(`${fleetPath}/${kind.resource}`)).code !== 200; tries++) {
-      if (tries === 500) throw new Error(`${kind.resource} are not served`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+  const kinds = definedKinds.filter(({ group }) => group === fleetGroup);
+  await Promise.all(kinds.map((kind) => define(server, kind)));
+}
+
+async function define(server: Pick<TestServer, 'call'>, kind: KindDefinition): Promise<void> {
+  const definitions = `/clusters/${platform}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`;
+  expectCode(await server.call(definitions, { method: 'POST', body: customResourceDefinition(kind) }), 201);
+  for (let tries = 0; (await server.call(`${fleetPath}/${kind.resource}`)).code !== 200; tries++) {
+    if (tries === 500) throw new Error(`${kind.resource} are not served`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
