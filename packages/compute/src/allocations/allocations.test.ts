@@ -1,0 +1,250 @@
+import {
+  type Allocation,
+  type AllocationSpec,
+  allocationKind,
+  asAllocationId,
+  type BookingEntry,
+  type GPUNode,
+  gpuNodeKind,
+  type NodeBooking,
+  newObject,
+  nodeBookingKind,
+  type Offering,
+  offeringKind,
+} from '@capstan/api';
+import { clusterOf, isNotFound } from '@capstan/client';
+import { ignoring } from '@capstan/controller';
+import { fleet, type QuotaLimits } from '@capstan/fleet';
+import type { JsonObject } from '@capstan/machinery';
+import type { Product } from '@capstan/platform';
+import { type Cloud, startCloud, type Tenant } from '@capstan/platform/testing';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { computeProduct } from '../product.ts';
+import { allocations as scheduler } from './controller.ts';
+
+const limits = new Map<string, QuotaLimits>();
+const options = { explainEvery: 30, limitsOf: (cluster: string) => limits.get(cluster) };
+const compute = computeProduct(options);
+const withoutScheduler: Product = { ...compute, controllers: [] };
+const withTwoSchedulers: Product = {
+  ...compute,
+  controllers: ['one', 'two'].map((name) => ({ name, make: ({ tenants }) => scheduler(tenants, options) })),
+};
+const patiently = { timeout: 20_000, interval: 30 };
+
+let cloud: Cloud;
+beforeAll(async () => {
+  cloud = await startCloud({ products: [fleet, compute], tenants: 2 });
+}, 90_000);
+afterAll(() => cloud[Symbol.asyncDispose]());
+
+const tenant = (number: 0 | 1 = 0): Tenant => cloud.tenants[number]!;
+const nodes = () => cloud.platform.resource<GPUNode>(gpuNodeKind);
+const bookings = () => cloud.platform.resource<NodeBooking>(nodeBookingKind);
+const of = ({ client }: Tenant = tenant()) => client.resource<Allocation>(allocationKind).in('default');
+
+/** Each test has a pool of its own, with nodes `<pool>-0`, `<pool>-1`…, and an offering of the same name. */
+async function makePool(pool: string, { nodes: count = 1, gpus = 8, each = 1 }: { nodes?: number; gpus?: number; each?: number } = {}) {
+  for (let number = 0; number < count; number++) await makeNode(`${pool}-${number}`, pool, gpus);
+  const spec = { gpu: { model: 'H100', count: each }, cpu: 0, memory: 0, pools: [pool] };
+  await cloud.platform.resource<Offering>(offeringKind).create(newObject(offeringKind, { metadata: { name: pool }, spec }) as Offering);
+}
+
+async function makeNode(name: string, pool: string, gpus: number): Promise<void> {
+  await nodes().create(newObject(gpuNodeKind, { metadata: { name }, spec: { pool } }));
+  const now = '2026-01-01T00:00:00Z';
+  const ready = { type: 'Ready', status: 'True', reason: 'Heartbeat', message: '', lastTransitionTime: now };
+  const status = {
+    machine: { hostname: name, cpus: 64, memoryBytes: 2 ** 40, os: '', kernel: '', architecture: 'amd64', agentVersion: '' },
+    gpus: Array.from({ length: gpus }, (_, index) => ({
+      uuid: `${name}-gpu-${index}`,
+      model: 'H100',
+      memoryBytes: 80 * 2 ** 30,
+      health: { state: 'Healthy', reason: 'Healthy', message: '', since: now },
+    })),
+    conditions: [ready],
+  };
+  await nodes().patch(name, { type: 'merge', patch: { status } as unknown as JsonObject }, { subresource: 'status' });
+}
+
+async function order(name: string, spec: Partial<AllocationSpec> & { offering: string }, from = tenant()): Promise<Allocation> {
+  return of(from).create(newObject(allocationKind, { metadata: { name, namespace: 'default' }, spec }) as Allocation);
+}
+
+const phase = async (name: string, from = tenant()) => (await of(from).get(name)).status?.phase;
+const active = (name: string, from = tenant()) => vi.waitFor(async () => expect(await phase(name, from)).toBe('Active'), patiently);
+const message = (name: string, text: unknown, from = tenant()) =>
+  vi.waitFor(async () => expect((await of(from).get(name)).status).toMatchObject({ phase: 'Pending', message: text }), patiently);
+const gone = (name: string) => vi.waitFor(async () => expect(await ignoring(of().get(name), isNotFound)).toBeUndefined(), patiently);
+const entriesOn = async (node: string): Promise<readonly BookingEntry[]> =>
+  (await ignoring(bookings().get(node), isNotFound))?.spec.entries ?? [];
+
+describe('allocations', () => {
+  test('are granted with devices that only they have, and say so', async () => {
+    await makePool('plain', { gpus: 4, each: 2 });
+    await order('plain-a', { offering: 'plain' });
+    await order('plain-b', { offering: 'plain' }, tenant(1));
+    await active('plain-a');
+    await active('plain-b', tenant(1));
+    const [a, b] = [await of().get('plain-a'), await of(tenant(1)).get('plain-b')];
+    const devices = [a, b].flatMap(({ status }) => status!.parts!.flatMap((part) => part.devices));
+    expect(new Set(devices)).toEqual(new Set([0, 1, 2, 3].map((index) => `plain-0-gpu-${index}`)));
+    expect(a.status).toMatchObject({ observedGeneration: 1, conditions: [{ type: 'Granted', status: 'True', observedGeneration: 1 }] });
+    expect(a.status).not.toHaveProperty('message');
+    const events = { group: '', version: 'v1', resource: 'events', namespaced: true };
+    await vi.waitFor(async () => {
+      const { items } = await tenant().client.resource(events).in('default').list();
+      expect(items).toContainEqual(expect.objectContaining({ reason: 'Granted', message: '2 GPUs on plain-0' }));
+    }, patiently);
+  });
+
+  test('wait with the exact reason, and get what others release', async () => {
+    await makePool('short', { nodes: 2, gpus: 4, each: 3 });
+    for (const name of ['short-a', 'short-b']) {
+      await order(name, { offering: 'short' });
+      await active(name);
+    }
+    await order('short-c', { offering: 'short' });
+    await message('short-c', 'needs 3 H100 on one node; free: 1 on short-0, 1 on short-1');
+    await of().delete('short-a');
+    await gone('short-a');
+    await active('short-c');
+    const entries = [...(await entriesOn('short-0')), ...(await entriesOn('short-1'))];
+    expect(new Set(entries.map(({ allocation, state }) => `${allocation.name} ${state}`))).toEqual(
+      new Set(['short-b Granted', 'short-c Granted']),
+    );
+  });
+
+  test('wait until their offering exists', async () => {
+    await order('early', { offering: 'later' });
+    await message('early', 'there is no offering later');
+    await makePool('later');
+    await active('early');
+  });
+
+  test('with several nodes get all of them or none', async () => {
+    await makePool('gang', { nodes: 3, gpus: 2, each: 2 });
+    await order('gang-two', { offering: 'gang', nodes: 2 });
+    await active('gang-two');
+    const { status } = await of().get('gang-two');
+    expect(new Set(status!.parts!.map(({ node }) => node)).size).toBe(2);
+    for (const { node } of status!.parts!) expect(await entriesOn(node)).toMatchObject([{ state: 'Granted', attempt: status!.attempt }]);
+    await order('gang-again', { offering: 'gang', nodes: 2 });
+    await message('gang-again', expect.stringContaining('needs 2 nodes with 2 H100 each'));
+    const free = ['gang-0', 'gang-1', 'gang-2'].find((name) => !status!.parts!.some(({ node }) => node === name))!;
+    expect(await entriesOn(free)).toEqual([]);
+    await of().delete('gang-two');
+    await active('gang-again');
+  });
+
+  test('do not go to nodes that are cordoned or silent, and keep what they have there', async () => {
+    await makePool('closed');
+    await order('closed-a', { offering: 'closed' });
+    await active('closed-a');
+    await nodes().patch('closed-0', { type: 'merge', patch: { spec: { unschedulable: true } } });
+    await order('closed-b', { offering: 'closed' });
+    await message('closed-b', expect.stringContaining('cordoned'));
+    const silent = { type: 'Ready', status: 'Unknown', reason: 'Silent', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    await nodes().patch('closed-0', { type: 'merge', patch: { status: { conditions: [silent] } } }, { subresource: 'status' });
+    await nodes().patch('closed-0', { type: 'merge', patch: { spec: { unschedulable: false } } });
+    await message('closed-b', expect.stringMatching(/silent|not ready/));
+    expect(await entriesOn('closed-0')).toMatchObject([{ state: 'Granted', allocation: { name: 'closed-a' } }]);
+    await nodes().patch(
+      'closed-0',
+      { type: 'merge', patch: { status: { conditions: [{ ...silent, status: 'True' }] } } },
+      { subresource: 'status' },
+    );
+    await active('closed-b');
+  });
+
+  test('are refused beyond the limit of their workspace, until it is raised or something is released', async () => {
+    await makePool('limited', { each: 3 });
+    const cluster = clusterOf(await of(tenant(1)).get('plain-b'))!;
+    limits.set(cluster, { models: { H100: 6 } });
+    await order('limited-a', { offering: 'limited' }, tenant(1));
+    await active('limited-a', tenant(1));
+    await order('limited-b', { offering: 'limited' }, tenant(1));
+    await message('limited-b', `the limit of ${cluster} is 6 H100; 5 H100 are in use, and 3 H100 were asked for`, tenant(1));
+    await of(tenant(1)).delete('limited-a');
+    await active('limited-b', tenant(1));
+    limits.clear();
+  });
+
+  test('are released only with the consent of the scheduler, which reports what was not cleaned', async () => {
+    await makePool('cleaned');
+    await order('cleaned-a', { offering: 'cleaned' });
+    await active('cleaned-a');
+    await cloud.replaceProducts([fleet, withoutScheduler]);
+    await of().delete('cleaned-a');
+    expect(await entriesOn('cleaned-0')).toHaveLength(1);
+    expect((await of().get('cleaned-a')).metadata.finalizers).toEqual(['compute.capstan.dev/bookings']);
+    await cloud.replaceProducts([fleet, compute]);
+    await gone('cleaned-a');
+    expect(await entriesOn('cleaned-0')).toEqual([]);
+    const events = { group: '', version: 'v1', resource: 'events', namespaced: true };
+    await vi.waitFor(async () => {
+      const { items } = await tenant().client.resource(events).in('default').list();
+      expect(items).toContainEqual(
+        expect.objectContaining({ reason: 'NotCleaned', message: 'the devices on cleaned-0 are released without cleaning' }),
+      );
+    }, patiently);
+  });
+});
+
+describe('a scheduler', () => {
+  test('goes on where another one was killed between the booking and the status', async () => {
+    await cloud.replaceProducts([fleet, withoutScheduler]);
+    await makePool('crash', { nodes: 3, gpus: 2 });
+    const cluster = clusterOf(await order('crash-one', { offering: 'crash' }))!;
+    await order('crash-gang', { offering: 'crash', nodes: 2 });
+    const reference = async (name: string) => ({ cluster, namespace: 'default', name, uid: (await of().get(name)).metadata.uid! });
+    const amounts = (node: string) => ({ devices: [`${node}-gpu-1`], cpu: 0, memory: 0 });
+    const book = async (node: string, entry: object) =>
+      bookings().create(newObject(nodeBookingKind, { metadata: { name: node }, spec: { entries: [entry as BookingEntry] } }));
+    await book('crash-0', { allocation: await reference('crash-one'), attempt: 'first', state: 'Granted', ...amounts('crash-0') });
+    const gang = ['crash-1', 'crash-2'].map((node) => ({ node, ...amounts(node) }));
+    await book('crash-1', { allocation: await reference('crash-gang'), attempt: 'second', state: 'Held', ...amounts('crash-1'), gang });
+    const orphan = { cluster, namespace: 'default', name: 'crash-never', uid: asAllocationId('nobody') };
+    await bookings().create(
+      newObject(nodeBookingKind, {
+        metadata: { name: 'crash-2' },
+        spec: {
+          entries: [
+            { allocation: orphan, attempt: 'third', state: 'Granted', devices: ['crash-2-gpu-0'], cpu: 0, memory: 0 } as BookingEntry,
+          ],
+        },
+      }),
+    );
+    await cloud.replaceProducts([fleet, compute]);
+    await active('crash-one');
+    await active('crash-gang');
+    expect((await of().get('crash-one')).status).toMatchObject({
+      attempt: 'first',
+      parts: [{ node: 'crash-0', devices: ['crash-0-gpu-1'] }],
+    });
+    expect((await of().get('crash-gang')).status).toMatchObject({ attempt: 'second', parts: [{ node: 'crash-1' }, { node: 'crash-2' }] });
+    await vi.waitFor(async () => expect(await entriesOn('crash-2')).toMatchObject([{ attempt: 'second', state: 'Granted' }]), patiently);
+  });
+
+  test('shares the fleet with a second one: 50 allocations, and no device is booked twice', async () => {
+    await makePool('busy', { nodes: 5, gpus: 8 });
+    await cloud.replaceProducts([fleet, withTwoSchedulers]);
+    const names = Array.from({ length: 50 }, (_, index) => `busy-${index}`);
+    await Promise.all(names.map((name, index) => order(name, { offering: 'busy' }, tenant((index % 2) as 0 | 1))));
+    const all = async (): Promise<Allocation[]> => Promise.all(names.map((name, index) => of(tenant((index % 2) as 0 | 1)).get(name)));
+    const settled = async () => {
+      const found = await all();
+      expect(found.filter(({ status }) => status?.phase === 'Active')).toHaveLength(40);
+      expect(found.filter(({ status }) => status?.phase === 'Pending' && status.message !== undefined)).toHaveLength(10);
+      const entries = (await Promise.all([0, 1, 2, 3, 4].map((number) => entriesOn(`busy-${number}`)))).flat();
+      expect(entries).toHaveLength(40);
+      return { found, entries };
+    };
+    const { found, entries } = await vi.waitFor(settled, { timeout: 40_000, interval: 100 });
+    const devices = found.flatMap(({ status }) => status?.parts?.flatMap((part) => part.devices) ?? []);
+    expect(new Set(devices).size).toBe(40);
+    expect(new Set(entries.flatMap((entry) => entry.devices))).toEqual(new Set(devices));
+    const attempts = new Set(found.flatMap(({ status }) => status?.attempt ?? []));
+    expect(new Set(entries.map(({ attempt }) => attempt))).toEqual(attempts);
+  }, 60_000);
+});

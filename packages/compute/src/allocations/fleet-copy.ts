@@ -1,0 +1,81 @@
+import { type GPUNode, gpuNodeKind, type NodeBooking, nodeBookingKind, type Offering, offeringKind } from '@capstan/api';
+import type { Informer, InformerFactory } from '@capstan/client';
+import { type Attempt, attemptsIn, FleetIndex, type FleetNode, isKeeping, type Usage } from '@capstan/fleet';
+import { fleetNodeOf } from './fleet-node.ts';
+import { Latest } from './latest.ts';
+
+/** Everything in root:platform that the scheduler reads, with the index that places requests. */
+export class FleetCopy implements Disposable {
+  readonly index = new FleetIndex();
+  readonly bookings: Latest<NodeBooking>;
+  readonly #nodes = new Map<string, FleetNode>();
+  readonly #offerings: Informer<Offering>;
+  readonly #following: readonly Disposable[];
+
+  constructor(informers: InformerFactory, onChange: () => void) {
+    this.#offerings = informers.informer<Offering>(offeringKind);
+    const following = [
+      informers.informer<GPUNode>(gpuNodeKind).onChange(({ type, object }) => {
+        if (type === 'deleted') this.#removeNode(object.metadata.name ?? '');
+        else this.#setNode(fleetNodeOf(object));
+        onChange();
+      }),
+      this.#offerings.onChange(onChange),
+    ];
+    this.bookings = new Latest(informers.informer<NodeBooking>(nodeBookingKind), {
+      keyOf: ({ metadata }) => metadata.name ?? '',
+      onChange: (node, booking) => {
+        this.#setBooking(node, booking);
+        onChange();
+      },
+    });
+    this.#following = [...following, this.bookings];
+  }
+
+  /** Asks for the informers, so that they can be waited for. */
+  static prepare(informers: InformerFactory): void {
+    for (const kind of [gpuNodeKind, nodeBookingKind, offeringKind]) informers.informer(kind);
+  }
+
+  node(name: string): FleetNode | undefined {
+    return this.#nodes.get(name);
+  }
+
+  offering(name: string): Offering | undefined {
+    return this.#offerings.get({ name });
+  }
+
+  attempts(): Attempt[] {
+    return attemptsIn(this.bookings.entries().map(([node, { spec }]) => [node, spec] as const));
+  }
+
+  /** All that the fleet has. */
+  totals(): Usage {
+    let [gpus, cpu, memory] = [0, 0, 0];
+    for (const node of this.#nodes.values()) {
+      gpus += node.gpus.length;
+      cpu += node.cpu;
+      memory += node.memory;
+    }
+    return { gpus, cpu, memory };
+  }
+
+  [Symbol.dispose](): void {
+    for (const one of this.#following) one[Symbol.dispose]();
+  }
+
+  #setNode(node: FleetNode): void {
+    this.#nodes.set(node.name, node);
+    this.index.setNode(node);
+  }
+
+  #removeNode(name: string): void {
+    this.#nodes.delete(name);
+    this.index.removeNode(name);
+  }
+
+  #setBooking(node: string, booking: NodeBooking | undefined): void {
+    const entries = booking?.spec.entries ?? [];
+    this.index.setBookings(node, new Map(entries.map((entry) => [`${entry.allocation.uid}/${entry.attempt}`, entry])), isKeeping);
+  }
+}

@@ -1,0 +1,80 @@
+import { type Attempt, addUsage, noUsage, type PlacementRequest, requestFor, type Usage, type Waiting } from '@capstan/fleet';
+import type { FleetCopy } from './fleet-copy.ts';
+import { askedAmount, type PassQuota, placedAmount } from './quota.ts';
+import type { WaitingReason } from './status.ts';
+import { type Known, tenantOf } from './tenants.ts';
+
+/** Why an allocation is not in the queue. */
+export interface Refusal {
+  readonly known: Known;
+  readonly reason: WaitingReason;
+  readonly message: string;
+}
+
+export interface Queued {
+  readonly known: Known;
+  readonly waiting: Waiting;
+}
+
+export interface WaitingList {
+  readonly queued: readonly Queued[];
+  readonly refused: readonly Refusal[];
+}
+
+/** Turns allocations without devices into requests, the oldest first, as far as their offerings exist and their limits allow it. */
+export function waitingList(
+  candidates: readonly Known[],
+  { fleet, quota }: { readonly fleet: FleetCopy; readonly quota: PassQuota },
+): WaitingList {
+  const queued: Queued[] = [];
+  const refused: Refusal[] = [];
+  const requests = new Map<string, PlacementRequest>();
+  for (const known of candidates.toSorted(compareAge)) {
+    const { spec } = known.allocation;
+    const key = JSON.stringify([spec.offering, spec.nodes, spec.topology]);
+    const request = requests.get(key) ?? requestOf(known, fleet);
+    if (request === undefined) {
+      refused.push({ known, reason: 'OfferingNotFound', message: `there is no offering ${spec.offering}` });
+      continue;
+    }
+    requests.set(key, request);
+    const message = quota.admit(known.uid, tenantOf(known), askedAmount(request));
+    if (message !== undefined) refused.push({ known, reason: 'QuotaExceeded', message });
+    else
+      queued.push({
+        known,
+        waiting: { id: known.uid, tenant: tenantOf(known), priority: spec.priority, since: sinceOf(known), request },
+      });
+  }
+  return { queued, refused };
+}
+
+/** Counts what attempts have booked: for the limits, and by tenant for the order of the queue. */
+export function countBooked(
+  attempts: readonly Attempt[],
+  { fleet, quota }: { readonly fleet: FleetCopy; readonly quota: PassQuota },
+): Map<string, Usage> {
+  const usage = new Map<string, Usage>();
+  for (const { allocation, parts } of attempts) {
+    quota.count(
+      allocation.uid,
+      allocation.cluster,
+      placedAmount(parts, (name) => fleet.node(name)),
+    );
+    usage.set(allocation.cluster, addUsage(usage.get(allocation.cluster) ?? noUsage, parts));
+  }
+  return usage;
+}
+
+function requestOf({ allocation }: Known, fleet: FleetCopy): PlacementRequest | undefined {
+  const offering = fleet.offering(allocation.spec.offering);
+  return offering && requestFor(offering.spec, allocation.spec);
+}
+
+function sinceOf({ allocation }: Known): number {
+  return Date.parse(allocation.metadata.creationTimestamp ?? '') || 0;
+}
+
+function compareAge(one: Known, other: Known): number {
+  return sinceOf(one) - sinceOf(other) || (one.uid < other.uid ? -1 : 1);
+}

@@ -1,0 +1,4 @@
+export { fleetNodeOf } from './allocations/fleet-node.ts';
+export type { LimitsOf } from './allocations/quota.ts';
+export { allocationFinalizer, type SchedulerOptions } from './allocations/scheduler.ts';
+export { compute, computeProduct } from './product.ts';
