@@ -18,6 +18,8 @@ export default defineConfig({
           // Files share what they import: loading it anew for each took half of the time. So whatever a file changes for all, it changes back.
           isolate: false,
           testTimeout: 30_000,
+          // A second, the default, is short on a machine that does other work too.
+          expect: { poll: { timeout: 10_000 } },
         },
       },
       {
@@ -28,6 +30,7 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          expect: { poll: { timeout: 30_000 } },
         },
       },
     ],
