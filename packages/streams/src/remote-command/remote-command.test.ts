@@ -271,3 +271,21 @@ test('a kubelet that resets the connection after the status has not lost anythin
   setTimeout(() => far.destroy(new Error('read ECONNRESET')), 50);
   expect(await collect(client)).toEqual({ [channel.stdout]: 'output', [channel.error]: success.toString() });
 });
+
+test('sends nothing to a kubelet that has sent all output, so that the end of the connection does not discard the status', async () => {
+  const [near, far] = duplexPair();
+  const sent: string[] = [];
+  const kubelet = new SpdyConnection(near, {
+    role: 'server',
+    onStream: (stream) => {
+      const type = String(stream.headers['streamtype']);
+      stream.resume().on('end', () => sent.push(type));
+      if (type === 'stdout' || type === 'stderr') stream.end('output');
+      else if (type === 'error') setTimeout(() => stream.end(success), 30);
+    },
+  });
+  const client = new SpdyClientChannels(new SpdyConnection(far, { role: 'client' }), { ...everything, stdin: false });
+  expect(await collect(client)).toMatchObject({ [channel.stdout]: 'output', [channel.error]: success.toString() });
+  expect(sent).toEqual([]);
+  kubelet.destroy();
+});

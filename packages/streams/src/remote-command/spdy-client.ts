@@ -47,11 +47,21 @@ export class SpdyClientChannels extends Duplex {
     });
   }
 
+  /**
+   * Our own direction stays open: a kubelet that closes the connection while bytes of ours are on their way resets it, and a reset discards
+   * the status if it has not been read yet.
+   */
   #receive(stream: SpdyStream, take: (chunk: Buffer) => void): void {
     this.#open++;
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      this.#closed();
+    };
     stream.on('data', take);
-    stream.on('close', () => this.#closed());
-    stream.on('end', () => stream.end());
+    stream.on('end', end);
+    stream.on('close', end);
   }
 
   /** The status comes last, when there is no more output. */
