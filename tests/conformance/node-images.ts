@@ -20,6 +20,17 @@ case "$url" in http*) ;; *) url="http://$url" ;; esac
 timeout 15 wget -q -O "$file" "$url"
 `;
 
+/** A static busybox has no resolver but that of nslookup. */
+const resolving = `address() {
+  case "$1" in *[!0-9.]*) ;; *) echo "$1"; return ;; esac
+  for domain in "" $(sed -n 's/^search //p' /etc/resolv.conf); do
+    found=$(nslookup "$1\${domain:+.$domain}" 2> /dev/null | awk '/^Name:/ { named = 1 } named && /^Address/ { print $2; exit }')
+    if [ -n "$found" ]; then echo "$found"; return; fi
+  done
+  echo "$1"
+}
+`;
+
 /** Without the options that busybox lacks: all connections are TCP, and `-z` only connects. */
 const nc = `#!/bin/sh
 wait=2
@@ -31,7 +42,7 @@ while [ $# -gt 2 ]; do
   esac
   shift
 done
-exec busybox nc -w "$wait" "$1" "$2" < "$input"
+${resolving}exec busybox nc -w "$wait" "$(address "$1")" "$2" < "$input"
 `;
 
 const page = '<html><body><h1>It works!</h1></body></html>\n';
