@@ -53,6 +53,9 @@ function addAgent(program: Command): void {
     .addOption(new Option('--token <token>', 'the token of "capstan node enroll" (default: $CAPSTAN_NODE_TOKEN)'))
     .addOption(new Option('--ca-hash <sha256>', "SHA-256 of the certificate of the servers' authority"))
     .addOption(new Option('--state-dir <dir>', 'directory for the identity of this machine').default(defaultStateDirectory))
+    .addOption(
+      new Option('--gpus <file>', 'a file that declares GPUs, for a machine without any (default: gpus.yaml in the state directory)'),
+    )
     .addOption(new Option('--echo', 'answer requests to the node with what they send, to test connections').hideHelp())
     .addOption(new Option('--log-format <format>', 'plain lines, or a JSON object per line (default: text)').choices([...logFormats]))
     .addHelpText(

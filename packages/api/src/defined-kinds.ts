@@ -4,6 +4,7 @@ import type { KindDefinition } from './definition/define-kind.ts';
 import { nodeBookingKind } from './fleet/booking.ts';
 import { gpuNodeKind } from './fleet/gpu-node.ts';
 import { nodeEnrollmentKind } from './fleet/node-enrollment.ts';
+import { nodeScriptKind } from './fleet/node-script.ts';
 import { nodeTaskKind } from './fleet/node-task.ts';
 
 /** Every kind of Capstan's own. The files of `npm run generate` and the tests of all definitions follow this list. */
@@ -11,6 +12,7 @@ export const definedKinds: readonly KindDefinition[] = [
   gpuNodeKind,
   nodeEnrollmentKind,
   nodeTaskKind,
+  nodeScriptKind,
   nodeBookingKind,
   offeringKind,
   allocationKind,

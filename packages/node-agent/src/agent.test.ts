@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GPUNode } from '@capstan/api';
+import type { GPUNode, NodeTask, NodeTaskStatus } from '@capstan/api';
 import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { createPlatform, fleetPath, invite } from '@capstan/apiserver/testing-fleet';
 import { certificateFingerprint } from '@capstan/pki';
@@ -9,6 +9,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { type AgentOptions, runAgent } from './agent.ts';
 import { IdentityKeeper } from './identity/keeper.ts';
 import { type Identity, StateDirectory } from './identity/state.ts';
+import { processesOf } from './processes/proc.ts';
+import { Supervisor } from './processes/supervisor.ts';
 
 const patience = { timeout: 15_000, interval: 20 };
 let server: TestServer;
@@ -192,5 +194,149 @@ describe('an agent', () => {
     await vi.waitFor(() => expect(again.lines.join('\n')).toContain('is open'), patience);
     expect(stored().certificate).not.toBe(certificate);
     expect((await getNode('h')).status?.identity?.generation).toBe(2);
+  });
+});
+
+const script = (name: string, content: string) =>
+  server.call(`${fleetPath}/nodescripts`, {
+    method: 'POST',
+    body: {
+      apiVersion: 'fleet.capstan.dev/v1alpha1',
+      kind: 'NodeScript',
+      metadata: { name },
+      spec: { content: `#!/bin/sh\n${content}\n` },
+    },
+  });
+const tasksOf = (node: string): string => `${fleetPath}/namespaces/node-${node}/nodetasks`;
+const createTask = async (node: string, name: string, spec: object): Promise<void> => {
+  const body = { apiVersion: 'fleet.capstan.dev/v1alpha1', kind: 'NodeTask', metadata: { name }, spec };
+  expect((await server.call(tasksOf(node), { method: 'POST', body })).text).toContain('"uid"');
+};
+const statusOf = async (node: string, name: string): Promise<NodeTaskStatus | undefined> =>
+  ((await server.call(`${tasksOf(node)}/${name}`)).json() as NodeTask).status;
+const ended = (node: string, name: string): Promise<NodeTaskStatus> =>
+  vi.waitFor(async () => {
+    const status = await statusOf(node, name);
+    if (status?.finishedAt === undefined) throw new Error(`still ${status?.phase}`);
+    return status;
+  }, patience);
+
+describe('the inventory of a node', () => {
+  test('has its GPUs, its machine and its conditions, and follows changes', async () => {
+    const file = join(directory, 'declared.yaml');
+    writeFileSync(file, 'gpus:\n  - {model: H200, count: 8, memory: 141Gi, linked: true}\n');
+    await using agent = run({ join: await joinAs('inventory'), declaredGpus: file, gpuIntervals: { sample: 20 }, version: '1.2.3' });
+    await vi.waitFor(async () => expect((await getNode('inventory')).status?.gpuSummary).toBe('8×H200'), patience);
+    const { status } = await getNode('inventory');
+    expect(status).toMatchObject({
+      identity: { generation: 1 },
+      machine: { agentVersion: '1.2.3', cpus: cpus().length },
+      drivers: [{ source: 'declared' }],
+    });
+    expect(status?.gpus).toHaveLength(8);
+    expect(status?.gpus?.[0]).toMatchObject({
+      model: 'H200',
+      memoryBytes: 141 * 1024 ** 3,
+      linkGroup: 'nvlink-0',
+      mig: { mode: 'unsupported' },
+    });
+    expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }));
+    writeFileSync(file, 'gpus:\n  - {model: H200, count: 4, memory: 141Gi, linked: true}\n');
+    await vi.waitFor(
+      async () =>
+        expect((await getNode('inventory')).status?.conditions).toContainEqual(
+          expect.objectContaining({ type: 'GPUsHealthy', status: 'False', reason: 'GPUMissing' }),
+        ),
+      patience,
+    );
+    expect(agent.lines.join('\n')).not.toContain('cannot be reported');
+  });
+
+  test('is not written again while nothing changes, and is when the node was declared silent', async () => {
+    await using agent = run({ join: await joinAs('quiet'), gpuIntervals: { sample: 10, absent: 10 } });
+    await vi.waitFor(async () => expect((await getNode('quiet')).status?.machine).toBeDefined(), patience);
+    const before = (await getNode('quiet')).metadata.resourceVersion;
+    const beat = (await leaseOf('quiet')).json().metadata.resourceVersion;
+    await vi.waitFor(async () => expect((await leaseOf('quiet')).json().metadata.resourceVersion).not.toBe(beat), patience);
+    expect((await getNode('quiet')).metadata.resourceVersion).toBe(before);
+    const silent = { type: 'Ready', status: 'Unknown', reason: 'Silent', message: '', lastTransitionTime: '2030-01-01T00:00:00Z' };
+    await server.call(`${fleetPath}/gpunodes/quiet/status`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: { status: { conditions: [silent] } },
+    });
+    await vi.waitFor(
+      async () =>
+        expect((await getNode('quiet')).status?.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' })),
+      patience,
+    );
+    expect(agent.lines.join('\n')).not.toContain('cannot be reported');
+  });
+});
+
+describe('tasks of a node', () => {
+  test('run with output, and the log has the person who asked', async () => {
+    await script('greet', 'echo hello $1');
+    await using agent = run({ join: await joinAs('worker') });
+    await vi.waitFor(() => expect(agent.lines.join('\n')).toContain('is open'), patience);
+    await createTask('worker', 'first', { type: 'process.run', processRun: { script: 'greet', arguments: ['world'] } });
+    expect(await ended('worker', 'first')).toMatchObject({ phase: 'Succeeded', exitCode: 0, output: { bytes: 12, truncated: false } });
+    expect((await server.call(`${tasksOf('worker')}/first/log`)).text).toBe('hello world\n');
+    expect(agent.lines.join('\n')).toMatch(/task first, attempt 1, process.run, requested by \S+: Succeeded/);
+  });
+
+  test('may pin the content of their script', async () => {
+    await script('pinned', 'true');
+    await using _agent = run({ join: await joinAs('pinning') });
+    await vi.waitFor(async () => expect((await getNode('pinning')).status?.machine).toBeDefined(), patience);
+    await createTask('pinning', 'other', { type: 'process.run', processRun: { script: 'pinned', sha256: 'a'.repeat(64) } });
+    expect(await ended('pinning', 'other')).toMatchObject({ phase: 'Failed', error: { code: 'ScriptChanged' } });
+  });
+
+  test('send their output while they run, also the last lines only', async () => {
+    await script('slow', `echo one; echo two; while [ ! -e ${directory}/go ]; do sleep 0.02; done; echo three`);
+    await using _agent = run({ join: await joinAs('streams') });
+    await vi.waitFor(async () => expect((await getNode('streams')).status?.machine).toBeDefined(), patience);
+    await createTask('streams', 'slow', { type: 'process.run', processRun: { script: 'slow' } });
+    await vi.waitFor(async () => expect((await server.call(`${tasksOf('streams')}/slow/log`)).text).toBe('one\ntwo\n'), patience);
+    const following = server.call(`${tasksOf('streams')}/slow/log?follow=true&tailLines=1`);
+    writeFileSync(join(directory, 'go'), '');
+    expect((await following).text).toBe('two\nthree\n');
+    expect((await server.call(`${tasksOf('streams')}/slow/log?attempt=7`)).code).toBe(404);
+    expect((await server.call(`${tasksOf('streams')}/slow/log?tailLines=x`)).code).toBe(400);
+  });
+
+  test('go on in the next agent, and end when they are deleted', async () => {
+    await script('long', 'echo begun; sleep 600');
+    const first = run({ join: await joinAs('restarts') });
+    await vi.waitFor(async () => expect((await getNode('restarts')).status?.machine).toBeDefined(), patience);
+    await createTask('restarts', 'long', { type: 'process.run', processRun: { script: 'long' } });
+    await vi.waitFor(async () => expect((await server.call(`${tasksOf('restarts')}/long/log`)).text).toBe('begun\n'), patience);
+    await first[Symbol.asyncDispose]();
+    const { uid = '' } = ((await server.call(`${tasksOf('restarts')}/long`)).json() as NodeTask).metadata;
+    await using _second = run({});
+    await vi.waitFor(async () => expect((await server.call(`${tasksOf('restarts')}/long/log`)).text).toBe('begun\n'), patience);
+    expect(await statusOf('restarts', 'long')).toMatchObject({ phase: 'Running' });
+    await server.call(`${tasksOf('restarts')}/long`, { method: 'DELETE' });
+    await vi.waitFor(async () => expect(await processesOf(`task-${uid}-1`, undefined)).toEqual([]), patience);
+    await vi.waitFor(() => expect(existsSync(join(directory, 'output', `task-${uid}-1`))).toBe(false), patience);
+  });
+
+  test('that ran on a machine which lost its state are Unknown, and not run again', async () => {
+    await script('once', `echo x >> ${directory}/../once-${process.pid}; sleep 600`);
+    const first = run({ join: await joinAs('loses') });
+    await vi.waitFor(async () => expect((await getNode('loses')).status?.machine).toBeDefined(), patience);
+    await createTask('loses', 'once', { type: 'process.run', processRun: { script: 'once' } });
+    const marks = `${directory}/../once-${process.pid}`;
+    await vi.waitFor(() => expect(readFileSync(marks, 'utf8')).toBe('x\n'), patience);
+    await first[Symbol.asyncDispose]();
+    const { uid = '' } = ((await server.call(`${tasksOf('loses')}/once`)).json() as NodeTask).metadata;
+    const processes = new Supervisor({ directory: join(directory, 'processes'), groups: undefined });
+    await processes.kill(`task-${uid}-1`, 100);
+    for (const name of ['journal', 'processes', 'output']) rmSync(join(directory, name), { recursive: true });
+    await using _second = run({});
+    expect(await ended('loses', 'once')).toMatchObject({ phase: 'Unknown', error: { code: 'Interrupted' } });
+    expect(readFileSync(marks, 'utf8')).toBe('x\n');
+    rmSync(marks);
   });
 });

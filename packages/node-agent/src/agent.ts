@@ -1,16 +1,28 @@
+import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { BackoffOptions } from '@capstan/machinery';
 import type { TunnelLimits } from '@capstan/streams';
 import { ControlPlane } from './control-plane/control-plane.ts';
+import type { Intervals } from './gpus/discovery/discovery.ts';
+import { GpuMonitor } from './gpus/monitor.ts';
 import type { JoinOptions } from './identity/membership.ts';
 import { obtainIdentity } from './identity/obtain.ts';
 import { StateDirectory } from './identity/state.ts';
-import { type NodeHandlers, routeRequests } from './requests/router.ts';
+import { addressesOf, describeMachine } from './inventory/machine.ts';
+import { NodeReporter } from './inventory/node-reporter.ts';
+import { nodeStatus, type ReportedStatus } from './inventory/node-status.ts';
+import { type NodeHandlers, type RoutedRequest, refuse, routeRequests } from './requests/router.ts';
+import { TaskRunner } from './tasks/task-runner.ts';
 
 export interface AgentOptions {
   readonly stateDirectory: string;
   /** Needed until the machine has an identity. */
   readonly join?: JoinOptions | undefined;
   readonly handlers: NodeHandlers;
+  /** A file that declares GPUs. Without it, `gpus.yaml` in the state directory if it exists, and the vendors' tools otherwise. */
+  readonly declaredGpus?: string | undefined;
+  /** The version of the agent. */
+  readonly version?: string;
   readonly log: (line: string) => void;
   /** Stops the agent. */
   readonly signal: AbortSignal;
@@ -20,21 +32,33 @@ export interface AgentOptions {
   /** How often the Lease is renewed, and how often the list of servers is read, in milliseconds. */
   readonly heartbeatInterval?: number;
   readonly serversInterval?: number;
+  readonly gpuIntervals?: Partial<Intervals>;
   readonly onReady?: (node: string) => void;
 }
+
+type NodeRequest = RoutedRequest<{ kind: 'node'; path: string }>;
 
 /**
  * Runs the agent of a node until the signal aborts. Rejects with an `AgentError` `refused` when the control plane does not accept this machine: only a
  * person can help then.
  */
 export async function runAgent(options: AgentOptions): Promise<void> {
-  const { log, signal, now = () => new Date(), backoff = { base: 500, max: 30_000, random: Math.random } } = options;
-  const state = await StateDirectory.open(options.stateDirectory);
+  const { log, signal, now = () => new Date(), stateDirectory, handlers } = options;
+  const { backoff = { base: 500, max: 30_000, random: Math.random } } = options;
+  const state = await StateDirectory.open(stateDirectory);
   const identity = await obtainIdentity(state, { join: options.join, now, backoff, log, signal });
   if (identity === undefined) return;
+  const { node } = identity;
+  let tasks: TaskRunner | undefined;
+  const serveNode = (request: NodeRequest): void | Promise<void> => {
+    const served = tasks?.serve(request) ?? false;
+    if (served !== false) return served;
+    if (handlers.node !== undefined) return handlers.node(request);
+    refuse(request, { code: 404, reason: 'NotFound', message: `this node serves no path ${request.route.path}` });
+  };
   const controlPlane = new ControlPlane(identity, {
     state,
-    handle: routeRequests(options.handlers),
+    handle: routeRequests({ ...handlers, node: serveNode }),
     now,
     backoff,
     limits: options.limits ?? {},
@@ -42,6 +66,61 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     serversInterval: options.serversInterval ?? 30_000,
     log,
   });
-  options.onReady?.(identity.node);
-  await controlPlane.run(signal);
+  const { client } = controlPlane;
+  const stop = new AbortController();
+  const running = AbortSignal.any([signal, stop.signal]);
+  let monitor: GpuMonitor | undefined;
+  const reporter = new NodeReporter({
+    client,
+    node,
+    backoff,
+    log,
+    onNode: ({ spec }) => monitor?.expect(spec?.expectedGPUs ?? []),
+  });
+  const describe = await describer(options);
+  await using gpus = await startMonitor(options, { node, onChange: () => reporter.report(describe(gpus)) });
+  monitor = gpus;
+  await using runner = await TaskRunner.open({ client, node, stateDirectory, gpus, backoff, log });
+  tasks = runner;
+  options.onReady?.(node);
+  // The first report is complete: GPUs must not seem to vanish whenever an agent starts.
+  const first = gpus.inspect().then(
+    () => reporter.report(describe(gpus)),
+    () => reporter.report(describe(gpus)),
+  );
+  const work = Promise.all([first, reporter.run(running), runner.run(running)]);
+  const serving = controlPlane.run(running);
+  try {
+    await Promise.race([serving, work.then(() => serving)]);
+  } finally {
+    stop.abort();
+    await Promise.allSettled([serving, work]);
+  }
+}
+
+/** Returns a function that describes this machine and its GPUs as they are now. */
+async function describer({ version = 'unknown', now = () => new Date() }: AgentOptions): Promise<(gpus: GpuMonitor) => ReportedStatus> {
+  const machine = await describeMachine(version);
+  const startedAt = `${now().toISOString().slice(0, 19)}Z`;
+  return (gpus) => nodeStatus({ machine, addresses: addressesOf(), inventories: gpus.inventories(), gpus: gpus.status(), startedAt });
+}
+
+async function startMonitor(
+  { stateDirectory, declaredGpus, log, gpuIntervals }: AgentOptions,
+  { node, onChange }: { readonly node: string; readonly onChange: () => void },
+): Promise<GpuMonitor> {
+  const usual = join(stateDirectory, 'gpus.yaml');
+  const isThere = await access(usual, constants.R_OK).then(
+    () => true,
+    () => false,
+  );
+  const declaredPath = declaredGpus ?? (isThere ? usual : undefined);
+  return GpuMonitor.start({
+    machine: node,
+    stateFolder: join(stateDirectory, 'gpus'),
+    ...(declaredPath !== undefined && { declaredPath }),
+    ...(gpuIntervals && { intervals: gpuIntervals }),
+    log,
+    onChange,
+  });
 }

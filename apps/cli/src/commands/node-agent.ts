@@ -2,12 +2,14 @@ import { AgentError, echo, runAgent } from '@capstan/node-agent';
 import { Failure } from '../failure.ts';
 import { type LogFormat, processLog } from '../log.ts';
 import { shutdownSignal } from './shutdown.ts';
+import { capstanVersion } from './version.ts';
 
 export interface NodeAgentFlags {
   readonly server?: string;
   readonly token?: string;
   readonly caHash?: string;
   readonly stateDir: string;
+  readonly gpus?: string;
   readonly echo?: boolean;
   readonly logFormat?: LogFormat;
 }
@@ -18,6 +20,7 @@ export async function nodeAgent({
   token = process.env['CAPSTAN_NODE_TOKEN'],
   caHash,
   stateDir,
+  gpus,
   echo: echoes,
   logFormat = 'text',
 }: NodeAgentFlags): Promise<void> {
@@ -29,6 +32,8 @@ export async function nodeAgent({
     await runAgent({
       stateDirectory: stateDir,
       join,
+      declaredGpus: gpus,
+      version: capstanVersion(),
       handlers: echoes === true ? echo : {},
       signal: shutdownSignal(),
       log: processLog({ process: 'node-agent', format: logFormat }),

@@ -5,7 +5,7 @@ interface PackageFile {
   readonly version: string;
 }
 
-function capstanVersion(): string {
+export function capstanVersion(): string {
   return (JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8')) as PackageFile).version;
 }
 

@@ -23,5 +23,8 @@ function after(prefix: string, user: string): string | undefined {
 /** The namespace in `root:platform` that belongs to the agent of a node: its Lease is there. */
 export const nodeNamespace = (node: string): string => `node-${node}`;
 
+/** The node of a namespace; undefined for other namespaces. */
+export const nodeOfNamespace = (namespace: string): string | undefined => after('node-', namespace);
+
 /** A name for a node: a DNS label that leaves room for `node-` in the name of its namespace. */
 export const isNodeName = (name: string): boolean => /^[a-z0-9]([-a-z0-9]{0,56}[a-z0-9])?$/.test(name);

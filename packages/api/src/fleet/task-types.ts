@@ -1,7 +1,8 @@
 import { duration } from '../definition/common.ts';
 import { choice, flag, integer, list, map, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
+import { keyHash } from './fields.ts';
 
-/** Scripts come from the catalog; only services, which the platform's own controllers write, have commands. */
+/** Scripts are NodeScripts; only services, which the platform's own controllers write, have commands. */
 
 const path = (description: string) => text(description, { minLength: 2, maxLength: 4096, pattern: '^/[^\\x00]*$' });
 const unitName = text('Name of the service.', { minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9][A-Za-z0-9_.@-]*$' });
@@ -37,9 +38,14 @@ const serviceEnsure = object('Keeps a service running or stopped.', {
   environment: optional(map('Environment of the program.', text('Value.', { maxLength: 32_768 }), { maxProperties: 128 })),
 });
 
-const processRun = object('Runs a script of the catalog.', {
-  script: text('Name of the script.', { minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' }),
+const scriptFields = {
+  script: text('Name of the NodeScript.', { minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' }),
+  sha256: optional(keyHash('SHA-256 of its content. The task is refused if the script has another.')),
   arguments: optional(list('Arguments of the script.', text('Argument.', { maxLength: 4096 }), { maxItems: 64 })),
+};
+
+const processRun = object('Runs a NodeScript.', {
+  ...scriptFields,
   environment: optional(map('Environment of the script.', text('Value.', { maxLength: 32_768 }), { maxProperties: 64 })),
 });
 
@@ -64,9 +70,8 @@ const probeTcp = object('Waits until a port accepts connections.', {
   ...probeTimes,
 });
 
-const probeCommand = object('Waits until a script of the catalog succeeds.', {
-  script: text('Name of the script.', { minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' }),
-  arguments: optional(list('Arguments of the script.', text('Argument.', { maxLength: 4096 }), { maxItems: 64 })),
+const probeCommand = object('Waits until a NodeScript succeeds.', {
+  ...scriptFields,
   ...probeTimes,
 });
 

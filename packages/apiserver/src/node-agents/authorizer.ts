@@ -10,6 +10,7 @@ import {
   nodeNamespace,
   nodeOfAgent,
   nodeOfEnrollment,
+  nodeScriptKind,
   nodeTaskKind,
   renewPath,
   rootCluster,
@@ -73,6 +74,8 @@ function mayAgent(node: string, attributes: Attributes, platform: () => ClusterI
   const { group, resource, subresource, namespace, name } = attributes;
   if (group === fleetGroup && resource === gpuNodeKind.resource && name === node)
     return subresource === '' ? readVerbs.has(verb) : subresource === 'status' && statusVerbs.has(verb);
+  // By name: tasks name the scripts that they run.
+  if (group === fleetGroup && resource === nodeScriptKind.resource && subresource === '') return verb === 'get' && name !== '';
   if (namespace !== nodeNamespace(node)) return false;
   if (group === 'coordination.k8s.io' && resource === 'leases' && subresource === '') return leaseVerbs.has(verb);
   if (group === fleetGroup && resource === nodeTaskKind.resource)

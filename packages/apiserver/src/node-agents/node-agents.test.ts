@@ -197,6 +197,7 @@ describe('an agent', () => {
     ['creates its Lease', leases('node-d1'), { method: 'POST', body: lease('d1') }, 201],
     ['reads its Leases', leases('node-d1'), {}, 200],
     ['reads its tasks', `${fleetPath}/namespaces/node-d1/nodetasks`, {}, 200],
+    ['reads a script by name, which does not exist', `${fleetPath}/nodescripts/any`, {}, 404],
     ['reads the servers', '/capstan/servers', {}, 200],
     ['discovers the API', `${platformPath}/apis`, {}, 200],
   ] as const)('%s', async (_, path, call, code) => {
@@ -223,6 +224,18 @@ describe('an agent', () => {
     ['delete all nodes', `${fleetPath}/gpunodes`, { method: 'DELETE' }],
     ['read the tasks of another node', `${fleetPath}/namespaces/node-d2/nodetasks`, {}],
     ['create tasks', `${fleetPath}/namespaces/node-d1/nodetasks`, { method: 'POST', body: {} }],
+    [
+      'write the spec of a task',
+      `${fleetPath}/namespaces/node-d1/nodetasks/any`,
+      { method: 'PATCH', type: 'application/merge-patch+json', body: { spec: { attempt: 2 } } },
+    ],
+    ['delete tasks', `${fleetPath}/namespaces/node-d1/nodetasks/any`, { method: 'DELETE' }],
+    ['read the output of tasks', `${fleetPath}/namespaces/node-d1/nodetasks/any/log`, {}],
+    ['list scripts', `${fleetPath}/nodescripts`, {}],
+    ['watch scripts', `${fleetPath}/nodescripts?watch=true`, {}],
+    ['write a script', `${fleetPath}/nodescripts/any`, { method: 'PUT', body: {} }],
+    ['create a script', `${fleetPath}/nodescripts`, { method: 'POST', body: {} }],
+    ['read scripts of another workspace', '/apis/fleet.capstan.dev/v1alpha1/nodescripts/any', {}],
     ['read enrolments', `${fleetPath}/nodeenrollments`, {}],
     ['read the Leases of another node', leases('node-d2'), {}],
     [

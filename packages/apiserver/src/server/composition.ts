@@ -52,7 +52,11 @@ export function compose(parts: Parts, options: ServerOptions, lifetime: Lifetime
     catalog,
     catalogs: spaces.catalogs,
     hub,
-    connections: connectionsOf({ ...storage, tunnels: access.nodes.tunnels, admission: backend.admission }, options, lifetime),
+    connections: connectionsOf(
+      { ...storage, tunnels: access.nodes.tunnels, platform: access.nodes.platform, admission: backend.admission },
+      options,
+      lifetime,
+    ),
     virtualKinds: new Map([
       ...reviewKinds({ authorizer, rbac }, (cluster) =>
         cluster === rootCluster ? identities.tokens : workspaceAuthentication.tokensIn(cluster, identities.tokens),

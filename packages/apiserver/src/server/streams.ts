@@ -1,15 +1,23 @@
+import type { ClusterId } from '@capstan/api';
 import { clientAuthorities } from '@capstan/pki';
 import { Connections } from '../connect/connections.ts';
 import { KubeletClient } from '../connect/kubelet.ts';
 import { OpenStreams } from '../connect/open-streams.ts';
 import type { Tunnels } from '../connect/tunnels.ts';
+import { taskLog } from '../node-agents/task-log.ts';
 import type { Admission } from '../registry/admission.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 import type { Storage } from './storage.ts';
 
 /** Streams to nodes: how nodes are reached, and which streams are open. */
 export function connectionsOf(
-  { cache, pki, tunnels, admission }: Storage & { readonly tunnels: Tunnels; readonly admission: Admission },
+  {
+    cache,
+    pki,
+    tunnels,
+    admission,
+    platform,
+  }: Storage & { readonly tunnels: Tunnels; readonly admission: Admission; readonly platform: () => ClusterId | undefined },
   options: ServerOptions,
   { resources }: Lifetime,
 ): Connections {
@@ -22,7 +30,7 @@ export function connectionsOf(
     kubelets,
     tunnels: options.tunnels ?? tunnels,
     streams: new OpenStreams(),
-    ...(options.nodeSubresources && { nodeSubresources: options.nodeSubresources }),
+    nodeSubresources: [taskLog(platform), ...(options.nodeSubresources ?? [])],
   });
   return resources.use(connections);
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { platformWorkspace } from '@capstan/api';
-import { ApiError, Client } from '@capstan/client';
+import type { Client } from '@capstan/client';
 import { Backoff, type BackoffOptions } from '@capstan/machinery';
 import type { TunnelHandler, TunnelLimits } from '@capstan/streams';
 import { AgentError } from '../identity/error.ts';
 import { IdentityKeeper } from '../identity/keeper.ts';
 import type { Identity, StateDirectory } from '../identity/state.ts';
 import { renewLease } from './heartbeat.ts';
+import { NearestServer } from './nearest-server.ts';
 import { fetchServers } from './servers.ts';
 import { AgentTunnels } from './tunnels.ts';
 
@@ -32,7 +32,9 @@ export class ControlPlane {
   /** The one to ask first comes first. */
   #servers: readonly string[];
   #lost = Promise.withResolvers<void>();
-  #client: { readonly server: string; readonly client: Client } | undefined;
+  readonly #nearest: NearestServer;
+  /** For root:platform, at whichever server answers. */
+  readonly client: Client;
 
   constructor(identity: Identity, options: ControlPlaneOptions) {
     const { state, now, backoff, log, handle, limits } = options;
@@ -49,6 +51,12 @@ export class ControlPlane {
     });
     const onRenewed = (): void => this.#tunnels.redial();
     this.#identity = new IdentityKeeper(identity, { state, servers: () => this.#servers, now, backoff, log, onRenewed });
+    this.#nearest = new NearestServer({
+      identity: () => this.#identity.current,
+      server: () => this.#servers[0] ?? this.#identity.current.entry,
+      onRefused: () => this.#identity.doubt(),
+    });
+    this.client = this.#nearest.client();
   }
 
   /** Runs until the signal aborts. Rejects with an `AgentError` `refused` if this machine is no longer accepted. */
@@ -63,7 +71,7 @@ export class ControlPlane {
       stop.abort();
       await others;
       await this.#tunnels[Symbol.asyncDispose]();
-      this.#client?.client[Symbol.dispose]();
+      this.#nearest[Symbol.dispose]();
     }
   }
 
@@ -102,36 +110,17 @@ export class ControlPlane {
     let isFailing = false;
     while (!signal.aborted) {
       try {
-        await renewLease(this.#platform(), { node, holder, seconds: Math.ceil((heartbeatInterval * 4) / 1000), now: now() }, signal);
+        await renewLease(this.client, { node, holder, seconds: Math.ceil((heartbeatInterval * 4) / 1000), now: now() }, signal);
         if (isFailing) log('the Lease of this node is renewed again');
         isFailing = false;
       } catch (error) {
         if (signal.aborted) return;
         if (!isFailing) log(`the Lease of this node could not be renewed: ${error instanceof Error ? error.message : String(error)}`);
         isFailing = true;
-        if (error instanceof ApiError && error.code === 401) this.#identity.doubt();
         // Another server may answer.
         this.#servers = [...this.#servers.slice(1), ...this.#servers.slice(0, 1)];
       }
       await sleep(heartbeatInterval, undefined, { signal }).catch(() => {});
     }
-  }
-
-  /** A client for root:platform, at the server that is asked first. */
-  #platform(): Client {
-    const server = this.#servers[0] ?? this.#identity.current.entry;
-    if (this.#client?.server !== server) {
-      this.#client?.client[Symbol.dispose]();
-      const { authority: ca } = this.#identity.current;
-      const credentials = {
-        current: () => {
-          const { certificate: cert, key } = this.#identity.current;
-          return { certificate: { cert, key } };
-        },
-      };
-      const client = new Client({ server, ca, credentials, namespace: 'default' }, { userAgent: 'capstan-node-agent' });
-      this.#client = { server, client };
-    }
-    return this.#client.client.cluster(platformWorkspace);
   }
 }

@@ -55,11 +55,13 @@ export class GpuMonitor implements AsyncDisposable {
   /** Writes follow each other, so that an older state never replaces a newer one. */
   #writing: Promise<void> = Promise.resolve();
   #running: Promise<void> = Promise.resolve();
+  readonly #tools: readonly GpuTools[];
 
   private constructor(options: GpuMonitorOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#storedAt = this.#now();
+    this.#tools = options.tools ?? this.#ownTools();
   }
 
   /** Restores what is stored and starts to look. Does not wait for the first report. */
@@ -77,9 +79,20 @@ export class GpuMonitor implements AsyncDisposable {
     return healthOf(this.#book);
   }
 
+  /** Asks all sources now, and returns the state of all cards. Rejects with a `GpuError` if a source gives no usable answer. */
+  async inspect(): Promise<GpuStatus[]> {
+    for (const tools of this.#tools) if (await tools.isPresent()) this.#reported(await tools.report());
+    return this.status();
+  }
+
   /** The last report of each source. */
   reports(): GpuReport[] {
     return [...this.#reports.values()];
+  }
+
+  /** The last report of each source, without what changes from second to second. */
+  inventories(): GpuInventory[] {
+    return this.reports().map(inventoryOf);
   }
 
   /** The latest reading of each card. */
@@ -126,7 +139,7 @@ export class GpuMonitor implements AsyncDisposable {
     const { log, intervals } = this.#options;
     await using messages = new KernelMessages({ bootedAt: () => this.#now() - uptime() * 1_000, now: this.#now });
     await discoverGpus({
-      tools: this.#options.tools ?? this.#ownTools(),
+      tools: this.#tools,
       // Declared cards have no driver that could log anything.
       ...(this.#options.declaredPath === undefined && { kernelMessages: this.#options.kernelMessages ?? messages }),
       signal: this.#stop.signal,
@@ -169,7 +182,7 @@ export class GpuMonitor implements AsyncDisposable {
 
   #track(event: HealthEvent): void {
     this.#book = track(this.#book, event, this.#options.health);
-    const inventories = this.reports().map(inventoryOf);
+    const inventories = this.inventories();
     const shown = { inventories, gpus: this.status() };
     if (sameJson(shown, this.#shown)) return;
     this.#shown = shown;

@@ -23,6 +23,7 @@ export interface EngineOptions {
 interface Attempt {
   readonly request: TaskRequest;
   readonly abort: AbortController;
+  readonly ended: PromiseWithResolvers<void>;
 }
 
 /**
@@ -51,8 +52,11 @@ export class TaskEngine implements AsyncDisposable {
     for (const [key, record] of this.#options.journal.records) if (record.outcome === undefined) this.#start(key, record);
   }
 
-  /** Takes an attempt, or cancels it. Doing so again changes nothing. Resolves when the attempt is in the journal. */
-  async accept(request: TaskRequest): Promise<void> {
+  /**
+   * Takes an attempt, or cancels it. Doing so again changes nothing. Resolves when the attempt is in the journal. `wasStarted`: the control plane knows that it was
+   * started; without a record of it, this machine has lost its state, and nobody knows how far it came.
+   */
+  async accept(request: TaskRequest, { wasStarted = false } = {}): Promise<void> {
     const key = keyOf(request);
     const { journal } = this.#options;
     const known = journal.records.get(key);
@@ -65,6 +69,7 @@ export class TaskEngine implements AsyncDisposable {
         this.#attempts.delete(key);
         throw error;
       }
+      if (wasStarted) attempt.abort.abort(new TaskFailure('Interrupted', 'this node has lost its records of the task; check the node'));
       this.#launch(key, attempt, { request });
     }
     if (request.spec.cancelled) this.cancel(key);
@@ -72,6 +77,36 @@ export class TaskEngine implements AsyncDisposable {
 
   cancel(key: string): void {
     this.#attempts.get(key)?.abort.abort(new TaskFailure('Cancelled', 'cancelled'));
+  }
+
+  /** The tasks that the journal has. */
+  uids(): ReadonlySet<string> {
+    return new Set([...this.#options.journal.records.values()].map(({ request }) => request.uid));
+  }
+
+  /** Whether there is or was such an attempt. */
+  knows(key: string): boolean {
+    return this.#attempts.has(key) || this.#options.journal.records.has(key);
+  }
+
+  /** Whether an attempt has not ended. */
+  isOpen(key: string): boolean {
+    return this.#attempts.has(key);
+  }
+
+  /** The task was deleted: ends its attempts, and deletes their output. */
+  async remove(uid: string): Promise<void> {
+    const { journal, outputs, processes } = this.#options;
+    const keys = [...journal.records].filter(([, { request }]) => request.uid === uid).map(([key]) => key);
+    for (const key of keys) {
+      const attempt = this.#attempts.get(key);
+      this.cancel(key);
+      await attempt?.ended.promise;
+      if (this.#stopped.signal.aborted) return;
+      await outputs.remove(key);
+      if ((await processes.find(key)) !== undefined) await processes.forget(key);
+      await journal.append({ state: 'forgotten', key });
+    }
   }
 
   /** Leaves running processes alone: the next agent finds them again. */
@@ -86,7 +121,7 @@ export class TaskEngine implements AsyncDisposable {
   }
 
   #add(key: string, request: TaskRequest): Attempt {
-    const attempt = { request, abort: new AbortController() };
+    const attempt = { request, abort: new AbortController(), ended: Promise.withResolvers<void>() };
     this.#attempts.set(key, attempt);
     return attempt;
   }
@@ -101,6 +136,7 @@ export class TaskEngine implements AsyncDisposable {
       .finally(() => {
         this.#attempts.delete(key);
         this.#running.delete(running);
+        attempt.ended.resolve();
       });
     this.#running.add(running);
   }

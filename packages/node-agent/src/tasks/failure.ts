@@ -9,6 +9,7 @@ const catalogue = {
   InvalidParameters: { userFixable: true, retryable: false },
   UnknownType: { userFixable: true, retryable: false },
   UnknownScript: { userFixable: true, retryable: false },
+  ScriptChanged: { userFixable: true, retryable: false },
   CommandFailed: { userFixable: true, retryable: true },
   NotPermitted: { userFixable: false, retryable: false },
   NotSupported: { userFixable: false, retryable: false },

@@ -8,7 +8,9 @@ export type JournalEntry =
   | { readonly state: 'accepted'; readonly key: string; readonly request: TaskRequest }
   /** Written before the first effect of the task. */
   | { readonly state: 'running'; readonly key: string; readonly since: Moment }
-  | { readonly state: 'done'; readonly key: string; readonly outcome: TaskOutcome };
+  | { readonly state: 'done'; readonly key: string; readonly outcome: TaskOutcome }
+  /** The task was deleted, with everything that is kept of it. */
+  | { readonly state: 'forgotten'; readonly key: string };
 
 /** A point in time that survives restarts of the agent and changes of the clock, but not of the machine. */
 export interface Moment {
@@ -122,6 +124,7 @@ function apply(records: Map<string, JournalRecord>, entry: JournalEntry): void {
   const known = records.get(entry.key);
   if (entry.state === 'accepted') records.set(entry.key, { request: entry.request });
   else if (known === undefined) return;
+  else if (entry.state === 'forgotten') records.delete(entry.key);
   else if (entry.state === 'running') records.set(entry.key, { ...known, since: entry.since });
   else records.set(entry.key, { ...known, outcome: entry.outcome });
 }

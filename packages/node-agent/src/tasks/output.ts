@@ -1,5 +1,5 @@
-import { appendFileSync, mkdirSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { appendFileSync, mkdirSync, symlinkSync } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NodeTaskStatus } from '@capstan/api';
 
@@ -8,7 +8,6 @@ export class TaskOutput {
   readonly #directory: string;
   readonly #limit: number;
   readonly #written = new Map<string, number>();
-  readonly #elsewhere = new Map<string, string>();
 
   constructor({ directory, limit }: { readonly directory: string; readonly limit: number }) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -29,12 +28,22 @@ export class TaskOutput {
     appendFileSync(this.file(key), bytes.subarray(0, this.#limit - written), { mode: 0o600 });
   }
 
+  /** The output is in another file. Agents after this one find it, too. */
   redirect(key: string, file: string): void {
-    this.#elsewhere.set(key, file);
+    try {
+      symlinkSync(file, this.file(key));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
   }
 
   file(key: string): string {
-    return this.#elsewhere.get(key) ?? join(this.#directory, key);
+    return join(this.#directory, key);
+  }
+
+  async remove(key: string): Promise<void> {
+    this.#written.delete(key);
+    await rm(this.file(key), { force: true });
   }
 
   /** Undefined if there is no output. */

@@ -13,6 +13,7 @@ export interface ProcessOptions {
 /** In milliseconds, between two looks at a process, and how long one may take to end. */
 const interval = 50;
 const grace = 10_000;
+const lastWords = 1_000;
 const outputLimit = 64 << 20;
 
 /**
@@ -31,9 +32,18 @@ export async function runProcess(context: TaskContext, { command, environment = 
     if (signal.reason instanceof TaskFailure) await processes.kill(id, grace);
     throw error;
   });
+  await outputComplete(context);
   if (!success.includes(code))
     throw new TaskFailure('CommandFailed', `${command[0]} ended with exit code ${code}; its output says more`, { exitCode: code });
   return { exitCode: code };
+}
+
+/** The last output may arrive after the exit code. What a process in the background still has open is not waited for. */
+async function outputComplete({ id, processes, signal }: TaskContext): Promise<void> {
+  for (let waited = 0; waited < lastWords && !signal.aborted; waited += interval) {
+    if ((await processes.output(id)).complete) return;
+    await sleep(interval);
+  }
 }
 
 async function exitCode({ id, processes, signal }: TaskContext): Promise<number> {

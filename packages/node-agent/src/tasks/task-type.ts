@@ -8,6 +8,8 @@ export interface TaskRequest {
   readonly name: string;
   readonly attempt: number;
   readonly spec: NodeTask['spec'];
+  /** The person who asked for it, as the API server recorded. */
+  readonly requestedBy?: string;
 }
 
 /** How an attempt ended. */

@@ -92,8 +92,8 @@ export function probeCommand(catalog: ScriptCatalog): TaskType {
     field: 'probeCommand',
     afterCrash: 'rerun',
     check: never,
-    async run({ script, arguments: args = [], ...times }, context) {
-      const file = await scriptFile(catalog, script);
+    async run({ script, sha256, arguments: args = [], ...times }, context) {
+      const file = await scriptFile(catalog, script, sha256);
       return probing(times, context, (signal) => succeed(file, args, signal));
     },
   });

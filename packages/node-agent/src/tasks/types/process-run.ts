@@ -5,27 +5,29 @@ import { taskType } from '../task-type.ts';
 
 /** The scripts that tasks may run. */
 export interface ScriptCatalog {
-  /** The path of an executable file; undefined if there is no such script. */
-  find(name: string): Promise<string | undefined>;
+  /** The path of an executable file; undefined if there is no such script. Rejects if its content has another hash than the given one. */
+  find(name: string, sha256?: string): Promise<string | undefined>;
 }
 
-/** Scripts of the catalog, and nothing else. */
+/** NodeScripts, and nothing else. */
 export function processRun(catalog: ScriptCatalog): TaskType {
   return taskType<'processRun'>({
     name: 'process.run',
     field: 'processRun',
     afterCrash: 'resume',
     check: async () => false,
-    async run({ script, arguments: args = [], environment = {} }, context) {
-      const file = await scriptFile(catalog, script);
+    async run({ script, sha256, arguments: args = [], environment = {} }, context) {
+      // A process that an agent before this one started needs no script.
+      const isStarted = (await context.processes.find(context.id)) !== undefined;
+      const file = isStarted ? script : await scriptFile(catalog, script, sha256);
       context.step(`running ${script}`);
       return runProcess(context, { command: [file, ...args], environment });
     },
   });
 }
 
-export async function scriptFile(catalog: ScriptCatalog, name: string): Promise<string> {
-  const file = await catalog.find(name);
-  if (file === undefined) throw new TaskFailure('UnknownScript', `the catalog of this agent has no script ${name}`);
+export async function scriptFile(catalog: ScriptCatalog, name: string, sha256?: string): Promise<string> {
+  const file = await catalog.find(name, sha256);
+  if (file === undefined) throw new TaskFailure('UnknownScript', `there is no NodeScript ${name}`);
   return file;
 }

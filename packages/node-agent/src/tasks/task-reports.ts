@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type NodeTask, type NodeTaskStatus, nodeNamespace, nodeTaskKind } from '@capstan/api';
+import { ApiError, type Client, isConflict, isNotFound, type Resource } from '@capstan/client';
+import { Backoff, type BackoffOptions, sameJson, Trouble } from '@capstan/machinery';
+import type { TaskRequest } from './task-type.ts';
+
+export interface TaskReportsOptions {
+  /** For root:platform. */
+  readonly client: Client;
+  readonly node: string;
+  readonly backoff: BackoffOptions;
+  readonly log: (line: string) => void;
+}
+
+interface Queue {
+  readonly request: TaskRequest;
+  latest: NodeTaskStatus;
+  /** Resolved when the latest status, or a later one, is stored. */
+  stored: PromiseWithResolvers<void>;
+}
+
+/** Stores the status of tasks at the control plane, the latest of each task, for as long as that takes. */
+export class TaskReports implements AsyncDisposable {
+  readonly #options: TaskReportsOptions;
+  readonly #tasks: Resource<NodeTask>;
+  readonly #queues = new Map<string, Queue>();
+  readonly #sending = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  readonly #trouble: Trouble;
+
+  constructor(options: TaskReportsOptions) {
+    this.#options = options;
+    this.#tasks = options.client.resource<NodeTask>(nodeTaskKind).in(nodeNamespace(options.node));
+    this.#trouble = new Trouble({
+      log: options.log,
+      begins: (why) => `the progress of tasks cannot be reported: ${why}`,
+      lasts: (why, { duration, sources }) => `the progress of ${sources} tasks has not been reported for ${duration}: ${why}`,
+      ends: ({ duration }) => `the progress of tasks is reported again after ${duration}`,
+      now: () => performance.now(),
+    });
+  }
+
+  /** Resolves when this status, or a later one of the task, is stored; also if the task does not exist any more. Rejects if the signal aborts first. */
+  async report(request: TaskRequest, status: NodeTaskStatus, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const known = this.#queues.get(request.uid);
+    const queue = known ?? { request, latest: status, stored: Promise.withResolvers<void>() };
+    queue.latest = status;
+    if (known === undefined) {
+      this.#queues.set(request.uid, queue);
+      const sending = this.#send(queue).finally(() => this.#sending.delete(sending));
+      this.#sending.add(sending);
+    }
+    const { promise } = queue.stored;
+    const aborted = Promise.withResolvers<never>();
+    const abort = (): void => aborted.reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      await Promise.race([promise, aborted.promise]);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await Promise.allSettled(this.#sending);
+  }
+
+  async #send(queue: Queue): Promise<void> {
+    const { uid } = queue.request;
+    const backoff = new Backoff(this.#options.backoff);
+    while (!this.#stop.signal.aborted) {
+      const sent = queue.latest;
+      try {
+        await this.#store(queue.request, sent);
+        this.#trouble.clear(uid);
+        if (queue.latest !== sent) continue;
+        this.#queues.delete(uid);
+        return queue.stored.resolve();
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        if (isConflict(error)) continue;
+        this.#trouble.report(error instanceof Error ? error.message : String(error), uid);
+        if (isLasting(error)) {
+          // Repeating a refused status would not help; the next one may be accepted.
+          this.#options.log(`the status of task ${queue.request.name} was refused: ${(error as Error).message}`);
+          this.#trouble.clear(uid);
+          this.#queues.delete(uid);
+          return queue.stored.resolve();
+        }
+        await sleep(backoff.next(), undefined, { signal: this.#stop.signal }).catch(() => {});
+      }
+    }
+  }
+
+  async #store({ name, uid }: TaskRequest, status: NodeTaskStatus): Promise<void> {
+    const { signal } = this.#stop;
+    try {
+      const object = await this.#tasks.get(name, { signal });
+      if (object.metadata.uid !== uid || isNewer(object.status, status) || sameJson(object.status, status)) return;
+      await this.#tasks.updateStatus({ ...object, status }, { signal, fieldManager: 'capstan-node-agent' });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}
+
+/** A report of a former attempt must not replace that of a later one. */
+function isNewer(stored: NodeTaskStatus | undefined, { attempt = 0 }: NodeTaskStatus): boolean {
+  return (stored?.attempt ?? 0) > attempt;
+}
+
+function isLasting(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 400 || error.code === 422);
+}

@@ -1,0 +1,100 @@
+import { uptime } from 'node:os';
+import { join } from 'node:path';
+import type { NodeTaskStatus } from '@capstan/api';
+import type { Client } from '@capstan/client';
+import type { BackoffOptions } from '@capstan/machinery';
+import { processGroups } from '../processes/cgroup.ts';
+import { bootId } from '../processes/proc.ts';
+import { Supervisor } from '../processes/supervisor.ts';
+import type { RoutedRequest } from '../requests/router.ts';
+import { TaskEngine } from './engine.ts';
+import { Journal, type Moment } from './journal.ts';
+import { TaskOutput } from './output.ts';
+import { StoredScripts } from './stored-scripts.ts';
+import { serveTaskLog } from './task-log.ts';
+import { TaskReports } from './task-reports.ts';
+import type { TaskRequest } from './task-type.ts';
+import { watchTasks } from './task-watch.ts';
+import { collectLogs } from './types/collect-logs.ts';
+import { fileWrite } from './types/file-write.ts';
+import { type GpuInspector, gpuInspect } from './types/gpu-inspect.ts';
+import { packageEnsure } from './types/package-ensure.ts';
+import { probeCommand, probeHttp, probeTcp } from './types/probes.ts';
+import { processRun } from './types/process-run.ts';
+
+export interface TaskRunnerOptions {
+  /** For root:platform. */
+  readonly client: Client;
+  readonly node: string;
+  readonly stateDirectory: string;
+  readonly gpus: GpuInspector;
+  readonly backoff: BackoffOptions;
+  readonly log: (line: string) => void;
+}
+
+/** In bytes, of one task. */
+const outputLimit = 64 << 20;
+
+/** Does the NodeTasks of this machine. Processes of tasks outlive it. */
+export class TaskRunner implements AsyncDisposable {
+  readonly #options: TaskRunnerOptions;
+  readonly #journal: Journal;
+  readonly #outputs: TaskOutput;
+  readonly #reports: TaskReports;
+  readonly #engine: TaskEngine;
+
+  private constructor(options: TaskRunnerOptions, journal: Journal, groups: string | undefined) {
+    const { client, node, stateDirectory, backoff, log, gpus } = options;
+    this.#options = options;
+    this.#journal = journal;
+    this.#outputs = new TaskOutput({ directory: join(stateDirectory, 'output'), limit: outputLimit });
+    this.#reports = new TaskReports({ client, node, backoff, log });
+    const scripts = new StoredScripts({ client, directory: join(stateDirectory, 'scripts') });
+    this.#engine = new TaskEngine({
+      journal,
+      outputs: this.#outputs,
+      processes: new Supervisor({ directory: join(stateDirectory, 'processes'), groups }),
+      types: [fileWrite, packageEnsure, processRun(scripts), probeHttp, probeTcp, probeCommand(scripts), collectLogs, gpuInspect(gpus)],
+      report: (request, status, signal) => this.#report(request, status, signal),
+      now: momentNow,
+      onError: (error) => log(`a task went wrong: ${error instanceof Error ? error.message : String(error)}`),
+    });
+  }
+
+  static async open(options: TaskRunnerOptions): Promise<TaskRunner> {
+    const groups = await processGroups('capstan-tasks');
+    return new TaskRunner(options, await Journal.open(join(options.stateDirectory, 'journal')), groups);
+  }
+
+  /** Continues the tasks of the journal, and follows those of the control plane until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, node, log } = this.#options;
+    this.#engine.resume();
+    await watchTasks({ client, node, engine: this.#engine, log }, signal);
+  }
+
+  /** Answers a request for the output of a task; false if the request is for something else. */
+  serve(request: RoutedRequest<{ kind: 'node'; path: string }>): Promise<void> | false {
+    return serveTaskLog(request, { engine: this.#engine, outputs: this.#outputs });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#engine[Symbol.asyncDispose]();
+    await this.#reports[Symbol.asyncDispose]();
+    await this.#journal[Symbol.asyncDispose]();
+  }
+
+  async #report(request: TaskRequest, status: NodeTaskStatus, signal: AbortSignal): Promise<void> {
+    if (status.step === undefined) this.#options.log(taskLine(request, status));
+    await this.#reports.report(request, status, signal);
+  }
+}
+
+function taskLine({ name, attempt, spec, requestedBy }: TaskRequest, { phase, error }: NodeTaskStatus): string {
+  const reason = error === undefined ? '' : ` (${error.code}: ${error.message})`;
+  return `task ${name}, attempt ${attempt}, ${spec.type}, requested by ${requestedBy ?? 'unknown'}: ${phase}${reason}`;
+}
+
+async function momentNow(): Promise<Moment> {
+  return { wall: Date.now(), boot: await bootId(), uptime: uptime() * 1_000 };
+}

@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { GpuStatus } from '@capstan/api';
+import { runProcess } from '../processes.ts';
+import { type TaskType, taskType } from '../task-type.ts';
+
+const execute = promisify(execFile);
+/** NVIDIA's short test, which disturbs no running work. */
+const selfTest = ['dcgmi', 'diag', '--run', '1'] as const;
+
+/** Looks at the GPUs of this machine now. */
+export interface GpuInspector {
+  inspect(): Promise<readonly GpuStatus[]>;
+}
+
+export function gpuInspect(gpus: GpuInspector): TaskType {
+  return taskType<'gpuInspect'>({
+    name: 'gpu.inspect',
+    field: 'gpuInspect',
+    afterCrash: 'resume',
+    check: async () => false,
+    async run({ deep }, context) {
+      context.step('looking at the GPUs');
+      const found = await gpus.inspect();
+      const report = found.map(({ uuid, gpu, health: { state, reason, message } }) => ({
+        name: uuid,
+        message: `${gpu?.model ?? 'unknown model'}: ${state} (${reason}): ${message}`.slice(0, 1024),
+      }));
+      if (!deep) {
+        for (const { name, message } of report) context.print(`${name}  ${message}\n`);
+        return { report };
+      }
+      const isInstalled = await execute(selfTest[0], ['--version']).then(
+        () => true,
+        () => false,
+      );
+      if (!isInstalled) return { report: [...report, { name: 'self-test', message: `${selfTest[0]} is not installed on this node` }] };
+      context.step(`running ${selfTest.join(' ')}`);
+      return { ...(await runProcess(context, { command: selfTest })), report };
+    },
+  });
+}
