@@ -3,13 +3,14 @@ export { addEntry, advanceEntry, type Capacity, type Change, type EntryKey, empt
 export { type Circumstances, type NodeFacts, nextStep, type Step } from './granting/next-step.ts';
 export { type BookingEvent, type EntryState, transitions } from './granting/transitions.ts';
 export { type Verdict, verdictOn } from './granting/verdict.ts';
+export { type NodeOptions, nodeFinalizer } from './nodes/controller.ts';
 export { FleetIndex, type Placement } from './placement/fleet-index.ts';
 export type { Constraint } from './placement/judgement.ts';
 export type { Booked, Device, FleetNode, PlacedPart } from './placement/node.ts';
 export { requestFor } from './placement/order.ts';
 export type { GpuWish, NamedTarget, PlacementRequest, Share, Size, Strength } from './placement/request.ts';
 export type { NodeClass, Shortage } from './placement/shortage.ts';
-export { fleet } from './product.ts';
+export { fleet, fleetProduct } from './product.ts';
 export type { Hold } from './queue/hold.ts';
 export { type Grant, type PassInput, type PassResult, type QueueRules, runPass } from './queue/pass.ts';
 export { isKeeping, type Reservation } from './queue/reservation.ts';

@@ -1,11 +1,26 @@
 import { gpuNodeKind, nodeBookingKind, nodeEnrollmentKind, nodeScriptKind, nodeTaskKind } from '@capstan/api';
-import type { Product } from '@capstan/platform';
+import type { PolicyRule, Product } from '@capstan/platform';
+import { leaseKind, type NodeOptions, nodes } from './nodes/controller.ts';
+
+const read = ['get', 'list', 'watch'];
+
+/** All that the controllers may do in root:platform. */
+const rules: readonly PolicyRule[] = [
+  { apiGroups: [gpuNodeKind.group], resources: [gpuNodeKind.resource], verbs: [...read, 'patch', 'update'] },
+  { apiGroups: [gpuNodeKind.group], resources: [`${gpuNodeKind.resource}/status`], verbs: ['get', 'patch', 'update'] },
+  { apiGroups: [nodeBookingKind.group], resources: [nodeBookingKind.resource], verbs: [...read, 'delete'] },
+  { apiGroups: [leaseKind.group], resources: [leaseKind.resource], verbs: read },
+];
 
 /** The machines of the platform and the work on them. Tenants see none of it. */
-export const fleet: Product = {
-  name: 'fleet',
-  kinds: [gpuNodeKind, nodeEnrollmentKind, nodeTaskKind, nodeScriptKind, nodeBookingKind],
-  boundBy: ['platform'],
-  rules: [],
-  controllers: [],
-};
+export function fleetProduct(options: NodeOptions = {}): Product {
+  return {
+    name: 'fleet',
+    kinds: [gpuNodeKind, nodeEnrollmentKind, nodeTaskKind, nodeScriptKind, nodeBookingKind],
+    boundBy: ['platform'],
+    rules,
+    controllers: [{ name: 'nodes', make: () => nodes(options) }],
+  };
+}
+
+export const fleet: Product = fleetProduct();

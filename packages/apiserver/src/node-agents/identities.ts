@@ -18,6 +18,8 @@ export interface KnownNode {
   readonly uid: string;
   /** Undefined if it has never been enrolled. */
   readonly identity: NodeIdentityStatus | undefined;
+  /** It may stay for a while, until nothing is booked on it. */
+  readonly isDeleting: boolean;
 }
 
 const facts = new WeakMap<CacheEntry, KnownNode>();
@@ -26,7 +28,10 @@ function factsOf(entry: CacheEntry): KnownNode {
   let known = facts.get(entry);
   if (known === undefined) {
     const { metadata, status } = entry.parse() as GPUNode;
-    facts.set(entry, (known = { uid: metadata.uid ?? '', identity: status?.identity }));
+    facts.set(
+      entry,
+      (known = { uid: metadata.uid ?? '', identity: status?.identity, isDeleting: metadata.deletionTimestamp !== undefined }),
+    );
   }
   return known;
 }
@@ -52,6 +57,7 @@ export class NodeIdentities {
   problem({ node, uid, key }: AgentCertificate): string | undefined {
     const known = this.of(node);
     if (known === undefined || known.uid !== uid) return `the GPUNode ${node} of this certificate does not exist`;
+    if (known.isDeleting) return `the GPUNode ${node} of this certificate is being removed`;
     const { identity } = known;
     if (identity?.locked !== undefined) return `the GPUNode ${node} is locked: ${identity.locked.reason}`;
     if (identity === undefined || (key !== identity.currentKey && key !== identity.previousKey))

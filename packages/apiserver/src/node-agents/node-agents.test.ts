@@ -164,11 +164,17 @@ describe('renewal', () => {
 });
 
 describe('an agent that is no longer accepted', () => {
-  test.each(['removed', 'locked'])('loses its open connections when its node is %s', async (how) => {
+  test.each(['removed', 'kept', 'locked'])('loses its open connections when its node is %s', async (how) => {
+    // `kept`: a finalizer delays the deletion, and must not keep the identity alive.
     const agent = await enrolled(server, `c-${how}`);
     const watch = await callAs(server, agent, `${fleetPath}/gpunodes?watch=true&fieldSelector=metadata.name%3Dc-${how}`);
     expect(watch.code).toBe(200);
-    if (how === 'removed') await server.call(nodePath(agent.node), { method: 'DELETE' });
+    if (how === 'kept') {
+      const headers = { 'content-type': 'application/merge-patch+json' };
+      const body = { metadata: { finalizers: ['example.com/kept'] } };
+      expect((await server.call(nodePath(agent.node), { method: 'PATCH', headers, body })).code).toBe(200);
+    }
+    if (how !== 'locked') await server.call(nodePath(agent.node), { method: 'DELETE' });
     else {
       await renewed(server, agent);
       await renew(server, agent, newKey());

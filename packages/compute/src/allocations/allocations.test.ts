@@ -14,7 +14,7 @@ import {
 } from '@capstan/api';
 import { clusterOf, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
-import { fleet, type QuotaLimits } from '@capstan/fleet';
+import { type QuotaLimits, fleet as wholeFleet } from '@capstan/fleet';
 import type { JsonObject } from '@capstan/machinery';
 import type { Product } from '@capstan/platform';
 import { type Cloud, startCloud, type Tenant } from '@capstan/platform/testing';
@@ -22,6 +22,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { computeProduct } from '../product.ts';
 import { allocations as scheduler } from './controller.ts';
 
+/** The tests say whether nodes are ready. */
+const fleet: Product = { ...wholeFleet, controllers: [] };
 const limits = new Map<string, QuotaLimits>();
 const options = { explainEvery: 30, limitsOf: (cluster: string) => limits.get(cluster) };
 const compute = computeProduct(options);
@@ -35,6 +37,7 @@ const patiently = { timeout: 20_000, interval: 30 };
 let cloud: Cloud;
 beforeAll(async () => {
   cloud = await startCloud({ products: [fleet, compute], tenants: 2 });
+  await vi.waitFor(() => Promise.all([nodes().list(), bookings().list()]), patiently);
 }, 90_000);
 afterAll(() => cloud[Symbol.asyncDispose]());
 
