@@ -70,7 +70,9 @@ async function layerOf(busybox: string, { files = {}, scripts = {}, programs = {
   };
   copyProgram(busybox, place('bin/busybox'));
   for (const name of (await output(busybox, ['--list'])).trim().split('\n'))
-    if (name !== 'busybox') symlinkSync('busybox', join(root, 'bin', name));
+    if (name !== 'busybox' && name !== 'sh') symlinkSync('busybox', join(root, 'bin', name));
+  // That of busybox ignores programs that have the name of one of its own, and variables whose names are none for a shell.
+  copyProgram(join(dirname(busybox), 'bash-static'), place('bin/sh'));
   for (const directory of ['etc', 'proc', 'sys', 'dev', 'usr/local/bin']) mkdirSync(join(root, directory), { recursive: true });
   for (const directory of ['tmp', 'var/tmp']) {
     mkdirSync(join(root, directory), { recursive: true });

@@ -126,7 +126,7 @@ const described: readonly ToolDescription[] = [
   { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
   { name: 'haproxy', version: 'debian', onPath: { atLeast: '2.4.0', versionArgs: ['-v'] }, debianTree: haproxyTree },
   // The whole tree is needed, so one on PATH is not enough.
-  { name: 'containerd', version: 'debian', debianTree: containerdTree },
+  { name: 'containerd', version: 'debian-2', debianTree: containerdTree },
   kcpPlugin('kubectl-ws'),
   kcpPlugin('kubectl-kcp'),
   kcpPlugin('kubectl-create-workspace'),

@@ -2,9 +2,9 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DebianTree, libraryPath } from './debian-tree.ts';
 
-/** The programs of a Kubernetes node besides its kubelet: containerd and runc, network plugins, packet filters, and a static busybox for images. */
+/** The programs of a Kubernetes node besides its kubelet: containerd and runc, network plugins, packet filters, and a static busybox and shell for images. */
 export const containerdTree: DebianTree = {
-  packages: ['containerd', 'runc', 'containernetworking-plugins', 'busybox-static', 'nftables', 'conntrack', 'iptables'],
+  packages: ['containerd', 'runc', 'containernetworking-plugins', 'busybox-static', 'bash-static', 'nftables', 'conntrack', 'iptables'],
   prepare: (tree) => {
     // Debian's scripts would make these links when it installs the package.
     const links = join(tree, 'links');
