@@ -52,6 +52,12 @@ function addAgent(program: Command): void {
     .addOption(new Option('--server <url>', 'an API server, or a load balancer in front of all'))
     .addOption(new Option('--token <token>', 'the token of "capstan node enroll" (default: $CAPSTAN_NODE_TOKEN)'))
     .addOption(new Option('--ca-hash <sha256>', "SHA-256 of the certificate of the servers' authority"))
+    .addOption(
+      new Option('--kubeconfig <file>', 'make this machine a node with the rights of this kubeconfig, if it is none yet').conflicts(
+        'token',
+      ),
+    )
+    .addOption(new Option('--name <node>', 'name of the node, with --kubeconfig (default: the host name)'))
     .addOption(new Option('--state-dir <dir>', 'directory for the identity of this machine').default(defaultStateDirectory))
     .addOption(
       new Option('--gpus <file>', 'a file that declares GPUs, for a machine without any (default: gpus.yaml in the state directory)'),

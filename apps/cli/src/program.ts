@@ -1,9 +1,9 @@
 import { ApiError, ConnectionError } from '@capstan/client';
 import { Command, CommanderError, Option } from 'commander';
 import { type ApiServerFlags, defaultPort, parseAdvertiseFlag, parseEndpoints, parsePort } from './commands/options.ts';
+import type { UpFlags } from './commands/processes.ts';
 import { parseRuntimeConfig } from './commands/runtime-config.ts';
 import type { SnapshotFlags } from './commands/snapshot.ts';
-import type { UpFlags } from './commands/up.ts';
 import { versionText } from './commands/version.ts';
 import type { WorkspaceSnapshotFlags } from './commands/workspace-snapshot.ts';
 import { ConfigError } from './config/document.ts';
@@ -93,6 +93,8 @@ function createProgram(): Command {
     .addOption(advertiseOption())
     .addOption(etcdOption())
     .addOption(runtimeConfigOption())
+    .addOption(new Option('--no-node', 'do not make this machine a node of the fleet'))
+    .addOption(new Option('--gpus <file>', 'a file that declares GPUs of this machine, instead of looking for real ones'))
     .addOption(logFormatOption())
     .addHelpText(
       'after',
@@ -100,7 +102,8 @@ function createProgram(): Command {
         ['capstan up', 'data in ./capstan-data, port 6443, reachable from this machine only'],
         ['capstan up --host 0.0.0.0', 'reachable from other machines, at the address of this one'],
         ['capstan up --host 0.0.0.0 --advertise api.example.com', 'the same, at a DNS name'],
-        ['capstan up --etcd-endpoints http://127.0.0.1:2379', 'store objects in etcd'],
+        ['capstan up --etcd-endpoints http://127.0.0.1:2379', 'store objects in etcd; no machine is a node until you enrol it'],
+        ['capstan up --gpus gpus.yaml', 'with pretended GPUs, to try the fleet on a laptop'],
         ['capstan up --config capstan.yaml', ''],
       ) +
         settingsHelp(

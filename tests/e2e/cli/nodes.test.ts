@@ -32,7 +32,16 @@ describe('capstan node', { timeout: 60_000 }, () => {
   };
 
   beforeAll(async () => {
-    up = new Child('capstan up', [process.execPath, capstanProgram, 'up', '--data-dir', data, '--port', String(await freePort())]);
+    up = new Child('capstan up', [
+      process.execPath,
+      capstanProgram,
+      'up',
+      '--no-node',
+      '--data-dir',
+      data,
+      '--port',
+      String(await freePort()),
+    ]);
     await up.waitUntil('announced', () => up.output.includes('Capstan is ready'));
   });
   afterAll(async () => {

@@ -12,7 +12,7 @@ export async function idleRow(): Promise<Pair> {
   await using server = await startKubeApiserver();
   await using manager = await startKubeControllerManager(server);
   using directory = temporaryDirectory('idle');
-  const args = ['up', '--data-dir', directory.path, '--port', String(await freePort())];
+  const args = ['up', '--no-node', '--data-dir', directory.path, '--port', String(await freePort())];
   await using capstan = new Child('capstan up', [process.execPath, capstanProgram, ...args]);
   await capstan.waitUntil('running', () => capstan.output.includes('controllers run against'));
   await sleep(settle);

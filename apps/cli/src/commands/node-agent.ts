@@ -1,6 +1,10 @@
+import { isNodeName } from '@capstan/api';
 import { AgentError, echo, runAgent } from '@capstan/node-agent';
 import { Failure } from '../failure.ts';
 import { type LogFormat, processLog } from '../log.ts';
+import { inviteThisMachine, nodeNameOf } from '../nodes/self-enrollment.ts';
+import { announceReady } from '../supervise/description.ts';
+import { workspaceClient } from '../workspaces/connection.ts';
 import { shutdownSignal } from './shutdown.ts';
 import { capstanVersion } from './version.ts';
 
@@ -8,39 +12,60 @@ export interface NodeAgentFlags {
   readonly server?: string;
   readonly token?: string;
   readonly caHash?: string;
+  readonly kubeconfig?: string;
+  readonly name?: string;
   readonly stateDir: string;
   readonly gpus?: string;
   readonly echo?: boolean;
   readonly logFormat?: LogFormat;
 }
 
+type Join = NonNullable<Parameters<typeof runAgent>[0]['join']>;
+
 /** Runs the agent of this machine until a signal stops it. */
-export async function nodeAgent({
-  server,
-  token = process.env['CAPSTAN_NODE_TOKEN'],
-  caHash,
-  stateDir,
-  gpus,
-  echo: echoes,
-  logFormat = 'text',
-}: NodeAgentFlags): Promise<void> {
-  const given = [server, token, caHash].filter((one) => one !== undefined).length;
-  if (given !== 0 && given !== 3)
-    throw new Failure('usage', 'expected --server, --token and --ca-hash together, as "capstan node enroll" prints them.');
-  const join = given === 0 ? undefined : { server: server!, token: token!, authorityHash: caHash! };
+export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
+  const { stateDir, gpus, echo: echoes, logFormat = 'text' } = flags;
+  const signal = shutdownSignal();
+  const log = processLog({ process: 'node-agent', format: logFormat });
   try {
+    const join = invitationIn(flags) ?? (await ownInvitation(flags, { signal, log }));
     await runAgent({
       stateDirectory: stateDir,
       join,
       declaredGpus: gpus,
       version: capstanVersion(),
       handlers: echoes === true ? echo : {},
-      signal: shutdownSignal(),
-      log: processLog({ process: 'node-agent', format: logFormat }),
+      signal,
+      log,
+      onReady: (node) => {
+        log(`this machine is the node ${node}`);
+        announceReady({ url: '', kubeconfigPath: '', ports: [] });
+      },
     });
   } catch (error) {
     if (error instanceof AgentError) throw new Failure('nodeRefused', `${error.message}.`, error);
     throw error;
   }
   if (process.connected) process.disconnect();
+}
+
+/** The invitation of a join command; undefined without one. */
+function invitationIn({ server, token = process.env['CAPSTAN_NODE_TOKEN'], caHash }: NodeAgentFlags): Join | undefined {
+  const given = [server, token, caHash].filter((one) => one !== undefined).length;
+  if (given !== 0 && given !== 3)
+    throw new Failure('usage', 'expected --server, --token and --ca-hash together, as "capstan node enroll" prints them.');
+  return given === 0 ? undefined : { server: server!, token: token!, authorityHash: caHash! };
+}
+
+/** An invitation by the person who starts the agent; undefined if none is needed. */
+async function ownInvitation(
+  { kubeconfig, name, stateDir: stateDirectory }: NodeAgentFlags,
+  { signal, log }: { readonly signal: AbortSignal; readonly log: (line: string) => void },
+): Promise<Join | undefined> {
+  if (kubeconfig === undefined) return undefined;
+  const node = name ?? nodeNameOf();
+  if (!isNodeName(node))
+    throw new Failure('usage', `--name: expected at most 58 lower-case letters, digits and hyphens, found ${JSON.stringify(node)}.`);
+  using client = workspaceClient({ kubeconfig });
+  return await inviteThisMachine({ client, node, stateDirectory, log, signal });
 }

@@ -1,20 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
-import {
-  authorityPath,
-  enrollmentToken,
-  type GPUNode,
-  gpuNodeKind,
-  isNodeName,
-  type NodeEnrollment,
-  nodeEnrollmentKind,
-  nodeNamespace,
-  platformWorkspace,
-} from '@capstan/api';
+import { type GPUNode, gpuNodeKind, isNodeName, nodeNamespace, platformWorkspace } from '@capstan/api';
 import { ApiError, type Client, isNotFound } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
-import { certificateFingerprint } from '@capstan/pki';
 import { columns } from '../columns.ts';
 import { Failure } from '../failure.ts';
+import { invite } from '../nodes/enrollment.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 
 export interface EnrollFlags extends ConnectionFlags {
@@ -33,23 +22,8 @@ export async function enrollNode(node: string, { minutes, ...flags }: EnrollFlag
       `expected a name of at most 58 lower-case letters, digits and hyphens for the node, found ${JSON.stringify(node)}.`,
     );
   using client = workspaceClient(flags);
-  const secret = randomBytes(32).toString('base64url');
-  const name = `${node.slice(0, 52)}-${randomBytes(5).toString('hex')}`;
-  const spec = {
-    node,
-    secretHash: createHash('sha256').update(secret).digest('hex'),
-    expiresAt: `${new Date(Date.now() + minutes * 60_000).toISOString().slice(0, 19)}Z`,
-  };
-  const object: NodeEnrollment = {
-    apiVersion: `${nodeEnrollmentKind.group}/${nodeEnrollmentKind.version}`,
-    kind: nodeEnrollmentKind.kind,
-    metadata: { name },
-    spec,
-  };
-  await installed(platformOf(client).resource<NodeEnrollment>(nodeEnrollmentKind).create(object));
-  const { origin } = new URL(client.connection.server);
-  const { text } = await client.under('/').raw({ method: 'GET', path: authorityPath });
-  write(`capstan node-agent --server ${origin} --token ${enrollmentToken(name, secret)} --ca-hash ${certificateFingerprint(text)}`);
+  const { server, token, authorityHash } = await installed(invite(client, { node, minutes }));
+  write(`capstan node-agent --server ${server} --token ${token} --ca-hash ${authorityHash}`);
 }
 
 /** Lists the nodes: whether their agents are alive, and whether they are locked. */

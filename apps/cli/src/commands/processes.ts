@@ -1,10 +1,19 @@
+import { join, resolve } from 'node:path';
 import { formatAdvertise } from '../config/advertise.ts';
 import type { ManagerSection, WholeConfig } from '../config/capstan.ts';
 import type { ProcessDescription } from '../supervise/description.ts';
-import type { ApiServerFlags } from './options.ts';
+import { type ApiServerFlags, defaultDataDirectory } from './options.ts';
+
+/** The flags of the API server, and those of the node on this machine. */
+export interface UpFlags extends ApiServerFlags {
+  /** False: this machine is no node. */
+  readonly node?: boolean;
+  /** A file that declares the GPUs of this machine. */
+  readonly gpus?: string;
+}
 
 /** The processes of a Capstan on one machine, in the order in which they start. */
-export function processTable(flags: ApiServerFlags, file: WholeConfig): readonly ProcessDescription[] {
+export function processTable(flags: UpFlags, file: WholeConfig): readonly ProcessDescription[] {
   return [
     { name: 'apiserver', command: { type: 'own', args: ['apiserver', ...apiServerArguments(flags)] } },
     {
@@ -20,8 +29,32 @@ export function processTable(flags: ApiServerFlags, file: WholeConfig): readonly
       // A problem with a product must not take the API down.
       optional: true,
     },
+    ...(flags.node === false || usesEtcd(flags, file) ? [] : [localNode(flags, file)]),
   ];
 }
+
+/** This machine as a node of its own fleet. Where several machines share a store, owners enrol those that shall be nodes. */
+function localNode({ dataDir, logFormat, gpus }: UpFlags, file: WholeConfig): ProcessDescription {
+  const directory = resolve(dataDir ?? file.dataDirectory ?? defaultDataDirectory);
+  const format = logFormat ?? file.logFormat;
+  return {
+    name: 'node-agent',
+    command: {
+      type: 'own',
+      args: [
+        'node-agent',
+        ...['--kubeconfig', join(directory, 'admin.kubeconfig'), '--state-dir', join(directory, 'node-agent')],
+        ...(gpus === undefined ? [] : ['--gpus', resolve(gpus)]),
+        ...(format === undefined ? [] : ['--log-format', format]),
+      ],
+    },
+    needs: ['apiserver'],
+    optional: true,
+  };
+}
+
+const usesEtcd = ({ etcdEndpoints }: ApiServerFlags, { apiserver }: WholeConfig): boolean =>
+  etcdEndpoints !== undefined || apiserver?.etcd !== undefined;
 
 /** Only the flags that were given: the processes read the file themselves, and flags override it. */
 function apiServerArguments({ host, port, advertise, etcdEndpoints, runtimeConfig, ...common }: ApiServerFlags): string[] {
@@ -36,9 +69,9 @@ function apiServerArguments({ host, port, advertise, etcdEndpoints, runtimeConfi
   ];
 }
 
-function managerArguments(flags: ApiServerFlags, { apiserver }: WholeConfig, section: ManagerSection = {}): string[] {
+function managerArguments(flags: ApiServerFlags, file: WholeConfig, section: ManagerSection = {}): string[] {
   // Only one `capstan up` can use a directory with SQLite, so there is no second manager to contend with: skip the leader election.
-  const isAlone = flags.etcdEndpoints === undefined && apiserver?.etcd === undefined && section.leaderElection?.enabled !== 'true';
+  const isAlone = !usesEtcd(flags, file) && section.leaderElection?.enabled !== 'true';
   return [
     ...commonArguments(flags),
     ...(section.listen?.port === undefined ? ['--port', '0'] : []),

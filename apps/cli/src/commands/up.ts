@@ -8,12 +8,9 @@ import type { ReadyMessage } from '../supervise/description.ts';
 import { ProcessStates } from '../supervise/states.ts';
 import { StatusFile } from '../supervise/status-file.ts';
 import { superviseAll } from '../supervise/table.ts';
-import { type ApiServerFlags, defaultDataDirectory, defaultHost, defaultPort } from './options.ts';
-import { processTable } from './processes.ts';
+import { defaultDataDirectory, defaultHost, defaultPort } from './options.ts';
+import { processTable, type UpFlags } from './processes.ts';
 import { shutdownSignal } from './shutdown.ts';
-
-/** The same as for the API server. */
-export type UpFlags = ApiServerFlags;
 
 /** Runs every process of Capstan as a child, restarting each on its own. Resolves with the exit code. */
 export async function up(flags: UpFlags): Promise<number> {

@@ -93,7 +93,7 @@ function watchReadiness(
 ): void {
   if (command.type === 'own') {
     child.on('message', (message: ReadyMessage) => {
-      if (message.type === 'ready') onReady({ ports: message.ports, health: message.health, message });
+      if (message.type === 'ready') onReady({ ports: message.ports, ...(message.health && { health: message.health }), message });
     });
     return;
   }

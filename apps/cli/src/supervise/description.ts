@@ -42,7 +42,8 @@ export interface ReadyMessage {
   readonly url: string;
   readonly kubeconfigPath: string;
   readonly ports: readonly Port[];
-  readonly health: HealthCheck;
+  /** Absent if the process listens nowhere. */
+  readonly health?: HealthCheck;
 }
 
 /** Tells the supervisor, if there is one, that this process serves. */

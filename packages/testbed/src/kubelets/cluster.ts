@@ -84,7 +84,7 @@ export class KubeletCluster implements AsyncDisposable {
     const data = directory.join('data');
     const kubeconfig = join(data, 'admin.kubeconfig');
     const capstan = [process.execPath, capstanProgram];
-    const args = ['--data-dir', data, '--host', hubAddress, ...(options.args ?? [])];
+    const args = ['--no-node', '--data-dir', data, '--host', hubAddress, ...(options.args ?? [])];
     const server = stack.use(new Child('capstan up', hub.command(...capstan, 'up', ...args)));
     const [archives] = await Promise.all([
       imageArchives(directory, [pauseImage, busyboxImage, ...(options.images ?? [])]),
