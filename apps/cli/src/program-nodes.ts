@@ -42,7 +42,27 @@ export function addNodes(program: Command): void {
   command('unlock <name>', 'Print the command that enrols a locked node again, for the machine that is the right one.')
     .addOption(minutesOption())
     .action(async (name: string, flags: EnrollFlags) => (await import('./commands/node.ts')).unlockNode(name, flags));
+  addStates(command);
   addAgent(program);
+}
+
+function addStates(command: (name: string, description: string) => Command): void {
+  command('cordon <name>', 'Give a node no new allocations.').action(async (name: string, flags: ConnectionFlags) =>
+    (await import('./commands/node-state.ts')).cordonNode(name, flags),
+  );
+  command('uncordon <name>', 'Let a node get allocations again, and end its maintenance.').action(
+    async (name: string, flags: ConnectionFlags) => (await import('./commands/node-state.ts')).uncordonNode(name, flags),
+  );
+  command('drain <name>', 'Cordon a node, and print the allocations that it still has. They end only when their owners delete them.')
+    .addOption(new Option('--wait', 'wait until there are none'))
+    .action(async (name: string, flags: ConnectionFlags & { wait?: boolean }) =>
+      (await import('./commands/node-state.ts')).drainNode(name, flags),
+    );
+  command('maintenance <name>', 'Say that people work on a node. It gets no new allocations.')
+    .addOption(new Option('--off', 'the work is done'))
+    .action(async (name: string, flags: ConnectionFlags & { off?: boolean }) =>
+      (await import('./commands/node-state.ts')).maintainNode(name, flags),
+    );
 }
 
 function addAgent(program: Command): void {

@@ -9,6 +9,7 @@ import type { WorkspaceSnapshotFlags } from './commands/workspace-snapshot.ts';
 import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { examples, settingsHelp } from './help.ts';
+import { addAllocations } from './program-allocations.ts';
 import { addAudit } from './program-audit.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
 import { addKubelets } from './program-kubelets.ts';
@@ -146,6 +147,7 @@ function createProgram(): Command {
   addBindings(program);
   addKubelets(program);
   addNodes(program);
+  addAllocations(program);
   addSnapshot(program);
   program
     .command('version')

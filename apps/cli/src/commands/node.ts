@@ -5,6 +5,7 @@ import { columns } from '../columns.ts';
 import { Failure } from '../failure.ts';
 import { invite } from '../nodes/enrollment.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
+import { bookedOn } from './node-state.ts';
 
 export interface EnrollFlags extends ConnectionFlags {
   readonly minutes: number;
@@ -60,7 +61,12 @@ async function stateOf(client: Client, { metadata: { name = '' }, status }: GPUN
 export async function removeNode(node: string, flags: ConnectionFlags): Promise<void> {
   using client = workspaceClient(flags);
   await found(node, platformOf(client).resource<GPUNode>(gpuNodeKind).delete(node));
-  write(`The node ${node} was removed. Its agent is no longer accepted.`);
+  const { left } = await bookedOn(client, node);
+  write(
+    left.length === 0
+      ? `The node ${node} was removed. Its agent is no longer accepted.`
+      : `The agent of the node ${node} is no longer accepted. The node is removed when these allocations are deleted: ${left.join(', ')}.`,
+  );
 }
 
 /** Enrols a locked node again, and prints the command for the right machine. */

@@ -1,0 +1,113 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type GPUNode, gpuNodeKind, newObject, type Offering, offeringKind } from '@capstan/api';
+import { computeProduct } from '@capstan/compute';
+import { fleet } from '@capstan/fleet';
+import type { JsonObject } from '@capstan/machinery';
+import { type Cloud, startCloud } from '@capstan/platform/testing';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { createAllocation, deleteAllocation, listAllocations, showAllocation } from './allocation.ts';
+import { planFor } from './allocation-plan.ts';
+import { cordonNode, drainNode, maintainNode, uncordonNode } from './node-state.ts';
+import { createOffering, listOfferings } from './offering.ts';
+
+const patiently = { timeout: 20_000, interval: 50 };
+let cloud: Cloud;
+let admin: string;
+let tenant: { readonly kubeconfig: string; readonly namespace: string };
+let output: string[];
+
+beforeAll(async () => {
+  // Nobody renews a Lease for the node here.
+  const products = [{ ...fleet, controllers: [] }, computeProduct({ explainEvery: 30 })];
+  cloud = await startCloud({ products, tenants: 1 });
+  admin = cloud.server.kubeconfigPath;
+  const kubeconfig = join(cloud.server.directory, 'tenant.kubeconfig');
+  const text = readFileSync(admin, 'utf8');
+  writeFileSync(kubeconfig, text.replaceAll(/(server: "?https:\/\/[^/"\s]+)(\/clusters\/[^"\s]+)?/g, '$1/clusters/root:main:tenant-1'));
+  tenant = { kubeconfig, namespace: 'default' };
+  const nodes = cloud.platform.resource<GPUNode>(gpuNodeKind);
+  await vi.waitFor(() => nodes.list(), patiently);
+  await nodes.create(newObject(gpuNodeKind, { metadata: { name: 'n1' }, spec: {} }));
+  const at = '2026-01-01T00:00:00Z';
+  const health = { state: 'Healthy', reason: 'Healthy', message: '', since: at };
+  const status = {
+    machine: { hostname: 'n1', cpus: 8, memoryBytes: 64 * 2 ** 30, os: '', kernel: '', architecture: 'amd64', agentVersion: '' },
+    gpus: ['a', 'b'].map((uuid) => ({ uuid, model: 'H100', memoryBytes: 80 * 2 ** 30, health })),
+    conditions: [{ type: 'Ready', status: 'True', reason: 'Heartbeat', message: '', lastTransitionTime: at }],
+  };
+  await nodes.patch('n1', { type: 'merge', patch: { status } as unknown as JsonObject }, { subresource: 'status' });
+}, 90_000);
+afterAll(() => cloud[Symbol.asyncDispose]());
+
+beforeEach(() => {
+  output = [];
+  vi.spyOn(process.stdout, 'write').mockImplementation((line) => output.push(String(line).trim()) > 0);
+  return () => void vi.restoreAllMocks();
+});
+
+test('an owner offers something, and a tenant orders, lists and releases it', async () => {
+  await createOffering('two', { kubeconfig: admin, model: 'H100', gpus: 2 });
+  await vi.waitFor(async () => {
+    output = [];
+    await listOfferings(tenant);
+    expect(output).toEqual(['NAME   MODEL   GPUS   CPU   MEMORY', 'two    H100    2      -     -']);
+  }, patiently);
+  output = [];
+  await planFor({ kubeconfig: admin, offering: 'two' });
+  expect(output).toEqual(['NODE   DEVICES   CPU   MEMORY', 'n1     a,b       8     64 GiB']);
+
+  output = [];
+  await createAllocation('first', { ...tenant, offering: 'two', watch: true });
+  expect(output.at(-1)).toBe('first: Active, on n1 (2)');
+  await createAllocation('second', { ...tenant, offering: 'two' });
+  const message = expect.stringMatching(/^needs 2 H100 on one node; /);
+  await vi.waitFor(async () => {
+    output = [];
+    await showAllocation('second', { ...tenant, output: 'json' });
+    expect(JSON.parse(output.join(''))).toMatchObject({
+      status: { phase: 'Pending', message },
+    });
+  }, patiently);
+  output = [];
+  await planFor({ kubeconfig: admin, offering: 'two' });
+  expect(output).toEqual([expect.stringMatching(/^It would wait: needs 2 H100 on one node; .*\.$/)]);
+
+  output = [];
+  await listAllocations({ ...tenant, output: 'wide' });
+  expect(output[0]).toMatch(/^NAME +OFFERING +NODES +PHASE +ON +MESSAGE +PRIORITY +DEVICES$/);
+  expect(output[1]).toMatch(/^first +two +1 +Active +n1 \(2\) +- +0 +a,b$/);
+
+  output = [];
+  await deleteAllocation('first', { ...tenant, watch: true });
+  expect(output.at(-1)).toBe('first: released and deleted');
+  await deleteAllocation('second', { ...tenant, watch: true });
+});
+
+test('says where allocations are if the workspace has none, or not this one', async () => {
+  await expect(createAllocation('a', { kubeconfig: admin, namespace: 'default', offering: 'two' })).rejects.toThrow(
+    /go to a project or your home/,
+  );
+  await expect(showAllocation('none', tenant)).rejects.toThrow('there is no allocation none here; "capstan allocation list" lists all.');
+});
+
+test('an owner takes a node out of service and back', async () => {
+  const flags = { kubeconfig: admin };
+  const spec = async () => (await cloud.platform.resource<GPUNode>(gpuNodeKind).get('n1')).spec;
+  await cordonNode('n1', flags);
+  expect(await spec()).toMatchObject({ unschedulable: true });
+  await maintainNode('n1', flags);
+  expect(await spec()).toMatchObject({ maintenance: true });
+  await uncordonNode('n1', flags);
+  expect(await spec()).toMatchObject({ unschedulable: false, maintenance: false });
+  const offering = newObject(offeringKind, { metadata: { name: 'one' }, spec: { gpu: { model: 'H100', count: 1 } } }) as Offering;
+  await cloud.platform.resource<Offering>(offeringKind).create(offering);
+  await createAllocation('staying', { ...tenant, offering: 'one', watch: true });
+  output = [];
+  const draining = drainNode('n1', { ...flags, wait: true });
+  await vi.waitFor(() => expect(output[1]).toMatch(/^Still booked on n1: default\/staying in /), patiently);
+  await deleteAllocation('staying', tenant);
+  await draining;
+  expect(output.at(-1)).toBe('Nothing is booked on n1.');
+  await expect(cordonNode('n2', flags)).rejects.toThrow('there is no node n2; "capstan node list" lists all.');
+});
