@@ -1,4 +1,4 @@
-import type { KeyPair, Pki } from './pki.ts';
+import { type KeyPair, type Pki, trustedAuthorities } from './pki.ts';
 
 /** A kubeconfig as an object. It contains a private key, so keep its file at mode 0600. */
 export interface Kubeconfig {
@@ -47,7 +47,7 @@ export function userKubeconfig(pki: Pki, server: string, user: KubeconfigUser): 
   return kubeconfig(pki, server, user, []);
 }
 
-function kubeconfig({ authority }: Pki, server: string, first: KubeconfigUser, others: readonly Context[]): Kubeconfig {
+function kubeconfig(pki: Pki, server: string, first: KubeconfigUser, others: readonly Context[]): Kubeconfig {
   const contexts = [{ name: 'capstan', path: '', user: first }, ...others];
   const users = [...new Map(contexts.map(({ user }) => [user.name, user])).values()];
   return {
@@ -55,7 +55,7 @@ function kubeconfig({ authority }: Pki, server: string, first: KubeconfigUser, o
     kind: 'Config',
     clusters: contexts.map(({ name, path }) => ({
       name,
-      cluster: { server: server + path, 'certificate-authority-data': base64(authority.certificate) },
+      cluster: { server: server + path, 'certificate-authority-data': base64(trustedAuthorities(pki)) },
     })),
     users: users.map(({ name, keyPair }) => ({
       name,

@@ -4,7 +4,17 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { apiServerGroup, apiServerUser, controllerManagerUser, kubeletClientUser, platformControllersUser } from '@capstan/api';
 import { issueCertificate } from './certificate.ts';
-import { PkiError, readIfThere, writeAtomically } from './files.ts';
+import { PkiError, readIfThere } from './files.ts';
+import {
+  type FileChanges,
+  fileChanges,
+  otherMaterial,
+  type Rotation,
+  type RotationPhase,
+  readRotation,
+  settleRotation,
+  signingMaterial,
+} from './rotation.ts';
 import { type SigningKey, signingKey } from './signing-key.ts';
 
 /** The server's keys and certificates on disk. */
@@ -12,6 +22,7 @@ export interface Pki {
   readonly directory: string;
   /** Signs the certificates of the server and its clients. */
   readonly authority: Authority;
+  readonly rotation: RotationView;
   readonly serving: KeyPair;
   /** Credentials of kubernetes-admin in system:masters. */
   readonly admin: KeyPair;
@@ -34,6 +45,14 @@ export interface Pki {
   readonly serviceAccounts: SigningKey;
 }
 
+/** Who is trusted besides the authority that signs, while it is rotated. All certificates are in PEM. */
+export interface RotationView {
+  readonly phase: RotationPhase;
+  readonly otherAuthority: string | undefined;
+  readonly otherSigner: string | undefined;
+  readonly abandonedSigners: readonly string[];
+}
+
 export interface Authority {
   /** PEM. */
   readonly certificate: string;
@@ -54,6 +73,8 @@ export interface PkiOptions {
   /** Like `hosts`, but a certificate that lacks any of them is still used if there is no key to sign a new one. */
   readonly foundHosts?: readonly string[];
   readonly now?: () => Date;
+  /** For tests, which let changes fail. */
+  readonly changes?: FileChanges;
 }
 
 const day = 24 * 60 * 60 * 1000;
@@ -75,16 +96,37 @@ const everyServersHosts = [
 ];
 
 /** The certificates of all authorities that may sign client certificates, in PEM. */
-export function clientAuthorities({ authority, signer }: Pki, another?: string): string {
-  return [authority.certificate, signer?.certificate, another].filter((part) => part !== undefined).join('\n');
+export function clientAuthorities(pki: Pki, another?: string): string {
+  return [trustedAuthorities(pki), trustedSigners(pki), another].filter((part) => part !== undefined).join('\n');
+}
+
+/** The certificates of all authorities that may have signed for a server, in PEM: first the one that signs now. */
+export function trustedAuthorities({ authority, rotation }: Pki): string {
+  return joined([authority.certificate, rotation.otherAuthority])!;
+}
+
+/** The certificates of the signers below these authorities, in PEM; undefined if there are none. */
+export function trustedSigners({ signer, rotation }: Pki): string | undefined {
+  return joined([signer?.certificate, rotation.otherSigner]);
+}
+
+/** People's files may lack the last line break. */
+function joined(parts: readonly (string | undefined)[]): string | undefined {
+  const all = parts.filter((one) => one !== undefined);
+  return all.length < 2 ? all[0] : all.map((one) => `${one.trimEnd()}\n`).join('');
 }
 
 /** Loads the files in the directory and creates missing ones. Certificates are replaced after two thirds of their lifetime. */
-export async function ensurePki(directory: string, { hosts = [], foundHosts = [], now = () => new Date() }: PkiOptions = {}): Promise<Pki> {
+export async function ensurePki(
+  directory: string,
+  { hosts = [], foundHosts = [], now = () => new Date(), changes = fileChanges }: PkiOptions = {},
+): Promise<Pki> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const at = now();
-  const authority = await ensureAuthority(directory, at);
-  const place = { directory, authority, now: at };
+  const rotation = await readRotation(directory);
+  const settled = await settleRotation(directory, rotation, changes);
+  const authority = authorityOf(rotation) ?? (await ensureAuthority(directory, { now: at, changes }));
+  const place = { directory, authority, now: at, changes };
   const [serving, admin, platformAdmin, controllerManager, kubeletClient, apiServer, platformControllers, signer, serviceAccounts] =
     await Promise.all([
       ensureKeyPair(place, {
@@ -101,13 +143,26 @@ export async function ensurePki(directory: string, { hosts = [], foundHosts = []
       ensureIfPossible(place, { name: 'apiserver-client', commonName: apiServerUser, organizations: [apiServerGroup], usage: 'client' }),
       ensureIfPossible(place, { name: 'platform-controllers', commonName: platformControllersUser, usage: 'client' }),
       ensureIfPossible(place, { name: 'signer', commonName: 'capstan-signer', usage: 'authority', lifetime: signerLifetime }),
-      ensureKey(join(directory, 'sa.key')).then(({ key }) => signingKey(key)),
+      ensureKey(join(directory, 'sa.key'), changes).then(({ key }) => signingKey(key)),
     ]);
   const clients = { admin, platformAdmin, controllerManager, kubeletClient, apiServer, platformControllers };
-  return { directory, authority, serving, ...clients, signer, serviceAccounts };
+  const chained = settled.phase === 'switch' ? { ...serving, certificate: joined([serving.certificate, settled.cross])! } : serving;
+  return { directory, authority, rotation: viewOf(settled), serving: chained, ...clients, signer, serviceAccounts };
 }
 
-async function ensureAuthority(directory: string, now: Date): Promise<Authority> {
+function viewOf(rotation: Rotation): RotationView {
+  const other = otherMaterial(rotation);
+  const { phase, abandoned: abandonedSigners } = rotation;
+  return { phase, otherAuthority: other?.certificate, otherSigner: other?.signerCertificate, abandonedSigners };
+}
+
+/** Not from the files: another process may be replacing them. */
+function authorityOf(rotation: Rotation): Authority | undefined {
+  const signing = signingMaterial(rotation);
+  return signing && { certificate: signing.certificate, key: createPrivateKey(signing.key) };
+}
+
+async function ensureAuthority(directory: string, { now, changes }: Pick<Place, 'now' | 'changes'>): Promise<Authority> {
   const certificateFile = join(directory, 'ca.crt');
   const keyFile = join(directory, 'ca.key');
   const existing = await readIfThere(certificateFile);
@@ -127,7 +182,7 @@ async function ensureAuthority(directory: string, now: Date): Promise<Authority>
     return { certificate: existing, key };
   }
   // If a process died between writing the two files, there is a key without a certificate; use it.
-  const { key } = await ensureKey(keyFile);
+  const { key } = await ensureKey(keyFile, changes);
   const certificate = issueCertificate(
     {
       commonName: 'kubernetes',
@@ -138,7 +193,7 @@ async function ensureAuthority(directory: string, now: Date): Promise<Authority>
     },
     { key },
   );
-  await writeAtomically(certificateFile, certificate, 0o644);
+  await changes.write(certificateFile, certificate, 0o644);
   return { certificate, key };
 }
 
@@ -146,6 +201,7 @@ interface Place {
   readonly directory: string;
   readonly authority: Authority;
   readonly now: Date;
+  readonly changes: FileChanges;
 }
 
 interface Wanted {
@@ -161,7 +217,7 @@ interface Wanted {
 async function ensureKeyPair(place: Place, wanted: Wanted): Promise<KeyPair> {
   const certificateFile = join(place.directory, `${wanted.name}.crt`);
   const keyFile = join(place.directory, `${wanted.name}.key`);
-  const [{ key, text }, existing] = await Promise.all([ensureKey(keyFile), readIfThere(certificateFile)]);
+  const [{ key, text }, existing] = await Promise.all([ensureKey(keyFile, place.changes), readIfThere(certificateFile)]);
   const { hosts = [], foundHosts = [] } = wanted;
   const allHosts = [...new Set([...hosts, ...foundHosts])];
   if (existing !== undefined) {
@@ -178,7 +234,7 @@ async function ensureKeyPair(place: Place, wanted: Wanted): Promise<KeyPair> {
     { ...wanted, hosts: allHosts, publicKey: createPublicKey(key), notBefore: new Date(place.now.getTime() - backdate), notAfter },
     { key: place.authority.key, certificate: new X509Certificate(place.authority.certificate) },
   );
-  await writeAtomically(certificateFile, certificate, 0o644);
+  await place.changes.write(certificateFile, certificate, 0o644);
   return { certificate, key: text, notAfter };
 }
 
@@ -208,12 +264,12 @@ function covers(certificate: X509Certificate, host: string): boolean {
   return (isIP(host) === 0 ? certificate.checkHost(host, { subject: 'never' }) : certificate.checkIP(host)) !== undefined;
 }
 
-async function ensureKey(file: string): Promise<{ key: KeyObject; text: string }> {
+async function ensureKey(file: string, changes: FileChanges): Promise<{ key: KeyObject; text: string }> {
   const existing = await readIfThere(file);
   if (existing !== undefined) return { key: parseKey(file, existing), text: existing };
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const text = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
-  await writeAtomically(file, text, 0o600);
+  await changes.write(file, text, 0o600);
   return { key: privateKey, text };
 }
 

@@ -78,7 +78,7 @@ export function restoreKeys(line: string, passphrase: string, pkiDirectory: stri
   }
   makeDirectory(pkiDirectory);
   for (const [name, content] of Object.entries(files))
-    writeFileSync(join(pkiDirectory, name), content, { mode: name.endsWith('.key') ? 0o600 : 0o644 });
+    writeFileSync(join(pkiDirectory, name), content, { mode: name.endsWith('.crt') ? 0o644 : 0o600 });
 }
 
 function openKeys(line: string, passphrase: string): Files {
@@ -105,5 +105,5 @@ function keyOf(passphrase: string, salt: Buffer, work: number): Buffer {
 }
 
 /** The folder contains nothing else, and such a name cannot lead out of it. */
-const isKeyFile = (name: string): boolean => /^[\w-]+\.(crt|key)$/.test(name);
+const isKeyFile = (name: string): boolean => /^([\w-]+\.(crt|key)|rotation\.json)$/.test(name);
 const text = (bytes: Buffer): string => bytes.toString('base64');
