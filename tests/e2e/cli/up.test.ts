@@ -14,6 +14,7 @@ interface Reported {
   readonly name: string;
   readonly pid: number;
   readonly restarts: number;
+  readonly phase: string;
   readonly health: string;
 }
 
