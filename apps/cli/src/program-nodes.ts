@@ -1,8 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EnrollFlags } from './commands/node.ts';
 import type { NodeAgentFlags } from './commands/node-agent.ts';
+import type { InventoryFlags } from './commands/node-inventory.ts';
 import { examples } from './help.ts';
 import { logFormats } from './log.ts';
+import { outputFormats } from './output.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
 import type { ConnectionFlags } from './workspaces/connection.ts';
 
@@ -13,6 +15,7 @@ function minutes(value: string): number {
   return Number(value);
 }
 
+const outputOption = (): Option => new Option('-o, --output <format>', 'another format than the table').choices([...outputFormats]);
 const minutesOption = (): Option => new Option('--minutes <number>', 'how long the command can be used').argParser(minutes).default(30);
 
 /** `capstan node` and `capstan node-agent`: the machines of the fleet. */
@@ -24,7 +27,8 @@ export function addNodes(program: Command): void {
       'after',
       examples(
         ['capstan node enroll gpu-1', 'print the command to run on the machine'],
-        ['capstan node list', ''],
+        ['capstan node list', 'with the GPUs of each'],
+        ['capstan node show gpu-1', 'every GPU, its health and the reason'],
         ['capstan node remove gpu-1', ''],
       ),
     );
@@ -33,9 +37,12 @@ export function addNodes(program: Command): void {
   command('enroll <name>', 'Print the command that makes a machine a node. It works once.')
     .addOption(minutesOption())
     .action(async (name: string, flags: EnrollFlags) => (await import('./commands/node.ts')).enrollNode(name, flags));
-  command('list', 'List the nodes and whether their agents are alive.').action(async (flags: ConnectionFlags) =>
-    (await import('./commands/node.ts')).listNodes(flags),
-  );
+  command('list', 'List the nodes, their GPUs, and whether their agents are alive.')
+    .addOption(outputOption())
+    .action(async (flags: InventoryFlags) => (await import('./commands/node-inventory.ts')).listNodes(flags));
+  command('show <name>', 'Show a node and its GPUs.')
+    .addOption(outputOption())
+    .action(async (name: string, flags: InventoryFlags) => (await import('./commands/node-inventory.ts')).showNode(name, flags));
   command('remove <name>', 'Remove a node. Its agent loses all connections and is never accepted again.').action(
     async (name: string, flags: ConnectionFlags) => (await import('./commands/node.ts')).removeNode(name, flags),
   );

@@ -15,6 +15,7 @@ import { addBindings, kubeconfigOption } from './program-bindings.ts';
 import { addKubelets } from './program-kubelets.ts';
 import { addNodes } from './program-nodes.ts';
 import { addControllers, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
+import { addTasks } from './program-tasks.ts';
 import { addWorkspaces } from './program-workspaces.ts';
 
 /** Parses the command line and runs the command. Commands are loaded on demand: `capstan version` does not load a server. */
@@ -148,6 +149,7 @@ function createProgram(): Command {
   addKubelets(program);
   addNodes(program);
   addAllocations(program);
+  addTasks(program);
   addSnapshot(program);
   program
     .command('version')

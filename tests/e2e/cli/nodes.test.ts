@@ -51,12 +51,12 @@ describe('capstan node', { timeout: 60_000 }, () => {
 
   test('enrols a machine with the command that it prints, lists it and removes it', async () => {
     await using agent = join(await enroll('gpu-1'), 'first');
-    await vi.waitFor(async () => expect((await node('list')).stdout).toMatch(/^gpu-1\s+Ready\s+1\s/m), patience);
+    await vi.waitFor(async () => expect((await node('list')).stdout).toMatch(/^gpu-1\s+Ready\s/m), patience);
     expect((await node('remove', 'gpu-1')).stdout).toContain('was removed');
     expect((await agent.exited).code).toBe(14);
     expect((await node('list')).stdout).toContain('No nodes.');
     await using again = join(await enroll('gpu-1'), 'first');
-    await vi.waitFor(async () => expect((await node('list')).stdout).toMatch(/^gpu-1\s+Ready\s+1\s/m), patience);
+    await vi.waitFor(async () => expect((await node('list')).stdout).toMatch(/^gpu-1\s+Ready\s/m), patience);
     expect(again.running).toBe(true);
   });
 

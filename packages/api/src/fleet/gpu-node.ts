@@ -77,7 +77,7 @@ export const gpuNodeKind = defineKind({
   },
 });
 
-/** `Ready`: the agent is there. `GPUsHealthy`: none of the GPUs has failed or is missing. */
+/** `Ready`: the agent is heard of; the platform's controllers write it. `GPUsHealthy`: no GPU has failed or is missing; the agent writes it. */
 export const nodeConditions = ['Ready', 'GPUsHealthy'] as const;
 
 export type GPUNode = ObjectOf<typeof gpuNodeKind>;

@@ -88,7 +88,8 @@ export class Connections implements Disposable {
     const { tunnels } = this.#options;
     const ofNode = resource.group === '' ? undefined : this.#ofNodes.get(keyOf(resource, subresource));
     if (ofNode === undefined && subresource === 'proxy') return this.#proxy.serve(stream, context, resource);
-    const object = findObject(context, resource, name);
+    // Objects of a bound kind are stored under the name of its export.
+    const object = findObject(context, { ...resource.storage, namespaced: resource.namespaced }, name);
     if (object === undefined) throw status.notFound(resource, name);
     if (ofNode !== undefined) return serveNodeSubresource(tunnels, ofNode, { stream, context, object });
     await this.#servePod(stream, context, { pod: object, resource });

@@ -14,10 +14,7 @@ export interface NodeReporterOptions {
   readonly onNode?: (node: GPUNode) => void;
 }
 
-/**
- * Keeps the status of this machine's GPUNode as the agent sees it: writes it when it has changed, and again when somebody has declared the node silent. Writes of others,
- * such as that of the identity, stay.
- */
+/** Keeps the status of this machine's GPUNode as the agent sees it: writes it when it has changed. Fields of others, such as the identity, stay. */
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
   readonly #trouble: Trouble;
@@ -55,13 +52,7 @@ export class NodeReporter {
       oneWorkspace: true,
     });
     using _followed = informer.onChange(({ type, object }) => {
-      if (type === 'deleted') return;
-      onNode?.(object);
-      const ready = object.status?.conditions?.find((condition) => condition.type === 'Ready');
-      if (ready !== undefined && ready.status !== 'True' && this.#stored !== undefined) {
-        this.#stored = undefined;
-        this.#changed.resolve();
-      }
+      if (type !== 'deleted') onNode?.(object);
     });
     await informer.start(signal);
   }

@@ -24,10 +24,7 @@ export function nodeStatus({ machine, addresses, inventories, gpus, startedAt }:
     gpus: gpus.map((status) => nodeGpu(status, groups.get(status.uuid))),
     gpuSummary: summaryOf(gpus),
     drivers: inventories.map(driverOf),
-    conditions: [
-      { type: 'Ready', status: 'True', reason: 'AgentReady', message: 'the agent reports', lastTransitionTime: startedAt },
-      gpuCondition(gpus, startedAt),
-    ],
+    conditions: [gpuCondition(gpus, startedAt)],
   };
 }
 

@@ -18,6 +18,8 @@ export interface EngineOptions {
   /** How many tasks run at once. */
   readonly concurrency?: number;
   readonly onError: (error: unknown) => void;
+  /** Called once when an attempt begins, and once when it ends. */
+  readonly onProgress?: (request: TaskRequest, status: NodeTaskStatus) => void;
 }
 
 interface Attempt {
@@ -148,7 +150,9 @@ export class TaskEngine implements AsyncDisposable {
     // The agent is stopping: the next one continues.
     if (outcome === undefined) return;
     await journal.append({ state: 'done', key, outcome });
-    await report(request, await this.#finalStatus(request, outcome), this.#stopped.signal);
+    const status = await this.#finalStatus(request, outcome);
+    this.#options.onProgress?.(request, status);
+    await report(request, status, this.#stopped.signal);
   }
 
   async #outcome(key: string, attempt: Attempt, record: JournalRecord): Promise<TaskOutcome | undefined> {
@@ -182,6 +186,7 @@ export class TaskEngine implements AsyncDisposable {
       abort.signal.throwIfAborted();
     }
     if (record.since === undefined) {
+      this.#options.onProgress?.(request, this.#statusNow(request, since));
       await this.#options.report(request, this.#statusNow(request, since), AbortSignal.any([abort.signal, this.#stopped.signal]));
       await this.#options.journal.append({ state: 'running', key, since });
     }

@@ -55,7 +55,8 @@ export class TaskRunner implements AsyncDisposable {
       outputs: this.#outputs,
       processes: new Supervisor({ directory: join(stateDirectory, 'processes'), groups }),
       types: [fileWrite, packageEnsure, processRun(scripts), probeHttp, probeTcp, probeCommand(scripts), collectLogs, gpuInspect(gpus)],
-      report: (request, status, signal) => this.#report(request, status, signal),
+      report: (request, status, signal) => this.#reports.report(request, status, signal),
+      onProgress: (request, status) => log(taskLine(request, status)),
       now: momentNow,
       onError: (error) => log(`a task went wrong: ${error instanceof Error ? error.message : String(error)}`),
     });
@@ -82,11 +83,6 @@ export class TaskRunner implements AsyncDisposable {
     await this.#engine[Symbol.asyncDispose]();
     await this.#reports[Symbol.asyncDispose]();
     await this.#journal[Symbol.asyncDispose]();
-  }
-
-  async #report(request: TaskRequest, status: NodeTaskStatus, signal: AbortSignal): Promise<void> {
-    if (status.step === undefined) this.#options.log(taskLine(request, status));
-    await this.#reports.report(request, status, signal);
   }
 }
 

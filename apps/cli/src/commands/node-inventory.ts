@@ -1,0 +1,118 @@
+import { type GPUNode, gpuNodeKind, type NodeGpu, nodeNamespace, platformWorkspace } from '@capstan/api';
+import { type Client, isNotFound } from '@capstan/client';
+import type { KubeObject } from '@capstan/machinery';
+import { columns } from '../columns.ts';
+import { found, installed } from '../nodes/answers.ts';
+import { type Column, type OutputFormat, printList, printOne } from '../output.ts';
+import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
+
+export interface InventoryFlags extends ConnectionFlags {
+  readonly output?: OutputFormat;
+}
+
+/** A node, and whether its agent is alive. */
+type NodeWithState = GPUNode & { readonly state: string };
+
+const leaseKind = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases', namespaced: true };
+const platformOf = (client: Client): Client => client.cluster(platformWorkspace);
+const write = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const table: readonly Column<NodeWithState>[] = [
+  { name: 'NAME', value: ({ metadata }) => metadata.name },
+  { name: 'STATE', value: ({ state }) => state },
+  { name: 'POOL', value: ({ spec }) => spec?.pool },
+  { name: 'GPUS', value: ({ status }) => status?.gpuSummary },
+  { name: 'HEALTH', value: ({ status }) => healthOf(status?.gpus ?? []) },
+  { name: 'AGENT', value: ({ status }) => status?.machine?.agentVersion },
+  { name: 'CPUS', value: ({ status }) => status?.machine?.cpus, isWide: true },
+  { name: 'MEMORY', value: ({ status }) => status?.machine && gibibytes(status.machine.memoryBytes), isWide: true },
+  { name: 'OS', value: ({ status }) => status?.machine?.os, isWide: true },
+  { name: 'GENERATION', value: ({ status }) => status?.identity?.generation, isWide: true },
+  { name: 'EXPIRES', value: ({ status }) => status?.identity?.expiresAt, isWide: true },
+];
+
+const details: readonly Column<NodeWithState>[] = [
+  { name: 'Name', value: ({ metadata }) => metadata.name },
+  { name: 'State', value: ({ state }) => state },
+  { name: 'Locked', value: ({ status }) => status?.identity?.locked?.reason },
+  { name: 'Pool', value: ({ spec }) => spec?.pool },
+  { name: 'Comment', value: ({ spec }) => spec?.comment },
+  { name: 'Host name', value: ({ status }) => status?.machine?.hostname },
+  {
+    name: 'System',
+    value: ({ status }) => status?.machine && `${status.machine.os}, kernel ${status.machine.kernel}, ${status.machine.architecture}`,
+  },
+  { name: 'Processors', value: ({ status }) => status?.machine?.cpus },
+  { name: 'Memory', value: ({ status }) => status?.machine && gibibytes(status.machine.memoryBytes) },
+  { name: 'Agent', value: ({ status }) => status?.machine?.agentVersion },
+  { name: 'Addresses', value: ({ status }) => status?.addresses?.map(({ address }) => address).join(', ') },
+  {
+    name: 'Drivers',
+    value: ({ status }) =>
+      status?.drivers?.map(({ source, version, runtime }) => [source, version, runtime].filter(Boolean).join(' ')).join(', '),
+  },
+  {
+    name: 'Certificate',
+    value: ({ status }) => status?.identity && `generation ${status.identity.generation}, expires ${status.identity.expiresAt}`,
+  },
+];
+
+/** Lists the nodes: whether their agents are alive, and the health of their GPUs. */
+export async function listNodes({ output, ...flags }: InventoryFlags): Promise<void> {
+  using client = workspaceClient(flags);
+  const { items } = await installed(platformOf(client).resource<GPUNode>(gpuNodeKind).list());
+  const isRaw = output === 'json' || output === 'yaml';
+  const nodes = isRaw ? items : await Promise.all(items.map((node) => withState(client, node)));
+  printList(nodes as NodeWithState[], { output, table, empty: 'No nodes. Enrol a machine with "capstan node enroll <name>".' });
+}
+
+/** Shows a node with its GPUs. */
+export async function showNode(name: string, { output, ...flags }: InventoryFlags): Promise<void> {
+  using client = workspaceClient(flags);
+  const node = await found(name, platformOf(client).resource<GPUNode>(gpuNodeKind).get(name));
+  if (output === 'json' || output === 'yaml') return printOne(node, { output, table: [] });
+  printOne(await withState(client, node), { output, table: details });
+  const gpus = node.status?.gpus ?? [];
+  if (gpus.length === 0) return;
+  write('');
+  const rows = gpus.map(({ uuid, model = '-', memoryBytes = 0, pciBusId = '-', linkGroup = '-', numaNode, mig, health }) => [
+    uuid,
+    model,
+    gibibytes(memoryBytes),
+    pciBusId,
+    linkGroup,
+    String(numaNode ?? '-'),
+    mig?.mode === 'enabled' ? String(mig.devices.length) : '-',
+    health.state,
+    health.state === 'Healthy' ? '' : `${health.reason}: ${health.message}`,
+  ]);
+  for (const line of columns([['GPU', 'MODEL', 'MEMORY', 'PCI', 'LINKED', 'NUMA', 'MIG', 'HEALTH', ''], ...rows])) write(line);
+}
+
+/** `8 Healthy`, or `7 Healthy, 1 Failed`. */
+export function healthOf(gpus: readonly NodeGpu[]): string | undefined {
+  const states = Map.groupBy(gpus, ({ health }) => health.state);
+  return gpus.length === 0 ? undefined : [...states].map(([state, { length }]) => `${length} ${state}`).join(', ');
+}
+
+const gibibytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 3)} GiB`;
+
+async function withState(client: Client, node: GPUNode): Promise<NodeWithState> {
+  return { ...node, state: await stateOf(client, node) };
+}
+
+async function stateOf(client: Client, { metadata: { name = '' }, status }: GPUNode): Promise<string> {
+  if (status?.identity === undefined) return 'NotEnrolled';
+  if (status.identity.locked !== undefined) return 'Locked';
+  try {
+    const lease = await platformOf(client)
+      .resource<KubeObject & { spec?: { renewTime?: string; leaseDurationSeconds?: number } }>(leaseKind)
+      .in(nodeNamespace(name))
+      .get(name);
+    const { renewTime = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
+    return Date.parse(renewTime) + leaseDurationSeconds * 1000 > Date.now() ? 'Ready' : 'Unknown';
+  } catch (error) {
+    if (isNotFound(error)) return 'Unknown';
+    throw error;
+  }
+}
