@@ -16,7 +16,6 @@ interface Reported {
   readonly restarts: number;
   readonly phase: string;
   readonly health: string;
-  readonly phase: string;
 }
 
 /** The node agent listens nowhere, so it has no check. */
