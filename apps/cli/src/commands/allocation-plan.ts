@@ -25,11 +25,13 @@ export async function planFor(flags: OutputFlags & OrderFlags): Promise<void> {
   if (answer.kind === 'short') return write(`It would wait: ${answer.message}.`);
   const rows = answer.parts.map(({ node, devices, cpu, memory }) => [
     node,
-    devices.join(','),
+    String(devices.length),
     String(cpu / 1000),
-    `${memory / gibibyte} GiB`,
+    `${Math.round((10 * memory) / gibibyte) / 10} GiB`,
+    ...(flags.output === 'wide' ? [devices.join(',')] : []),
   ]);
-  for (const line of columns([['NODE', 'DEVICES', 'CPU', 'MEMORY'], ...rows])) write(line);
+  const names = ['NODE', 'GPUS', 'CPU', 'MEMORY', ...(flags.output === 'wide' ? ['DEVICES'] : [])];
+  for (const line of columns([names, ...rows])) write(line);
 }
 
 async function readable<T>(answer: Promise<T>): Promise<T> {

@@ -54,8 +54,8 @@ test('an owner offers something, and a tenant orders, lists and releases it', as
     expect(output).toEqual(['NAME   MODEL   GPUS   CPU   MEMORY', 'two    H100    2      -     -']);
   }, patiently);
   output = [];
-  await planFor({ kubeconfig: admin, offering: 'two' });
-  expect(output).toEqual(['NODE   DEVICES   CPU   MEMORY', 'n1     a,b       8     64 GiB']);
+  await planFor({ kubeconfig: admin, offering: 'two', output: 'wide' });
+  expect(output).toEqual(['NODE   GPUS   CPU   MEMORY   DEVICES', 'n1     2      8     64 GiB   a,b']);
 
   output = [];
   await createAllocation('first', { ...tenant, offering: 'two', watch: true });

@@ -89,8 +89,9 @@ async function follow(resource: Resource<Allocation>, from: Allocation, isLast: 
 
 function lineOf(allocation: Allocation): string {
   const { metadata, status } = allocation;
-  const details = status?.phase === 'Active' ? `on ${partsOf(allocation)}` : status?.message;
-  return `${metadata.name}: ${status?.phase ?? 'Pending'}${details === undefined ? '' : `, ${details}`}`;
+  const phase = metadata.deletionTimestamp === undefined ? (status?.phase ?? 'Pending') : 'Releasing';
+  const details = phase === 'Active' ? `on ${partsOf(allocation)}` : status?.message;
+  return `${metadata.name}: ${phase}${details === undefined ? '' : `, ${details}`}`;
 }
 
 async function existing<T>(name: string, answer: Promise<T>): Promise<T> {
