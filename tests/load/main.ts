@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { readConnection, type StoreDriver } from '@capstan/testbed';
+import { measureAllocations } from './allocations/measure.ts';
 import { compare } from './compare.ts';
 import { compareControllers } from './controllers/compare.ts';
 import { medians } from './measure/medians.ts';
@@ -18,6 +19,7 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --profile crds [--crds N] [--count N] --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
   npm run load -- --compare [--store sqlite|etcd] [--only crd,crds] [--rounds N]
   npm run load -- --profile placement [--nodes N] [--count N] [--rounds N] [--json]
+  npm run load -- --profile allocations [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
 --only    profiles to compare, or parts of the profile controllers (default: all). --clients, --count and --crds change their amounts;
@@ -56,6 +58,7 @@ const amounts: Amounts = {
 if (values.help) process.stdout.write(usage);
 else if (values.compare) process.stdout.write(await compare({ store: storeDriver(), amounts, only: only(), rounds: rounds() }));
 else if (values.profile === 'placement') measurePlacements();
+else if (values.profile === 'allocations') await measureGrants();
 else if (values.profile === 'controllers')
   process.stdout.write(await compareControllers({ store: storeDriver(), count: amounts.count, only: only() }));
 else if (values.profile === 'start' || values.profile === 'crds') await measureStarted(values.profile);
@@ -89,9 +92,19 @@ async function measure(): Promise<void> {
   print(subjects.map(({ name }, index) => ({ name, measurements: medians(measured[index]!) })));
 }
 
+async function measureGrants(): Promise<void> {
+  const measured: Measurement[][] = [];
+  for (let round = 0; round < (rounds() ?? 1); round++)
+    measured.push(await measureAllocations({ nodes: nodes(), count: amounts.count, clients: amounts.clients }));
+  print([{ name: 'allocations', measurements: medians(measured) }]);
+}
+
+function nodes(): number | undefined {
+  return values.nodes === undefined ? undefined : wholeNumber('nodes', values.nodes);
+}
+
 function measurePlacements(): void {
-  const nodes = values.nodes === undefined ? undefined : wholeNumber('nodes', values.nodes);
-  const measured = Array.from({ length: rounds() ?? 1 }, () => measurePlacement({ nodes, count: amounts.count }));
+  const measured = Array.from({ length: rounds() ?? 1 }, () => measurePlacement({ nodes: nodes(), count: amounts.count }));
   print([{ name: 'placement', measurements: medians(measured) }]);
 }
 

@@ -80,7 +80,12 @@ test('an owner offers something, and a tenant orders, lists and releases it', as
 
   output = [];
   await deleteAllocation('first', { ...tenant, watch: true });
-  expect(output.at(-1)).toBe('first: released and deleted');
+  expect(output).toEqual([
+    'first: its devices are being released',
+    'first: Releasing',
+    'first: Releasing, the devices on n1 are released without cleaning',
+    'first: released and deleted',
+  ]);
   await deleteAllocation('second', { ...tenant, watch: true });
 });
 
