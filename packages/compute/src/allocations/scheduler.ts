@@ -106,7 +106,7 @@ export class Scheduler {
     const facts = releaseFacts(this.#options.cleaning, (name) => this.#fleet.node(name));
     const progress = advance(attempt, { fleet: this.#fleet, allocation: read === 'gone' ? undefined : read, facts });
     if (progress.kind === 'booking') plan.bookings.push(progress.write);
-    if (progress.kind === 'confirm' && known !== undefined)
+    if (progress.kind === 'confirm' && known !== undefined && hasFinalizer(known.allocation, allocationFinalizer))
       plan.others.push({ known, write: (signal) => this.#confirm(known, attempt, signal) });
   }
 
@@ -120,12 +120,15 @@ export class Scheduler {
       const isProtected = hasFinalizer(allocation, allocationFinalizer);
       if (isDeleting(allocation)) {
         if (isProtected) this.#leave(known, own, plan);
-      } else if (!isProtected) {
+        continue;
+      }
+      // At the same time as its first booking: nothing runs before the status, which waits for both.
+      if (!isProtected)
         plan.others.push({
           known,
           write: async () => known.place.allocations.wrote(await addFinalizer(resourceOf(known), allocation, allocationFinalizer)),
         });
-      } else if (own.length === 0 && verdictOn('', allocation) === 'undecided') candidates.push(known);
+      if (own.length === 0 && verdictOn('', allocation) === 'undecided') candidates.push(known);
     }
     return candidates;
   }
@@ -206,15 +209,19 @@ export class Scheduler {
 
   #explain(known: Known, reason: Reason, plan: Plan): void {
     const { uid, allocation, place } = known;
-    if (!this.#isDue(uid)) return;
+    // Two writes of the same object at once would conflict.
+    if (!this.#isDue(uid) || !hasFinalizer(allocation, allocationFinalizer)) return;
     const { now } = this.#options;
     const status = waitingStatus(allocation, reason, new Date(now()));
-    this.#explained.set(uid, now());
-    if (status.message === allocation.status?.message && status.phase === allocation.status?.phase) return;
+    if (status.message === allocation.status?.message && status.phase === allocation.status?.phase) {
+      this.#explained.set(uid, now());
+      return;
+    }
     plan.others.push({
       known,
       write: async (signal) => {
         await writeStatus(known, status, signal);
+        this.#explained.set(uid, now());
         place.context.events.warning(allocation, reason.reason, reason.message);
       },
     });
