@@ -13,7 +13,7 @@ export {
   trustedAuthorities,
   trustedSigners,
 } from './pki.ts';
-export { certificateFingerprint, isRenewalProof, publicKeyHash, renewalProof } from './proof.ts';
+export { certificateFingerprint, isRenewalProof, pinnedCertificate, publicKeyHash, renewalProof } from './proof.ts';
 export { keepFresh, type RenewalOptions, renew, secureContext } from './renewal.ts';
 export { type ParsedRequest, parseCertificateRequest, requestProblem } from './request.ts';
 export { createCertificateRequest, type RequestParts } from './request-making.ts';

@@ -24,8 +24,15 @@ export function isRenewalProof(proof: string, request: string, publicKey: KeyObj
   }
 }
 
-/** SHA-256 of a certificate in PEM, in hexadecimal digits: what join commands pin. */
+/** SHA-256 of the first certificate in PEM, in hexadecimal digits: what join commands pin. */
 export function certificateFingerprint(pem: string): string {
   const body = /-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/.exec(pem)?.[1] ?? '';
   return createHash('sha256').update(Buffer.from(body, 'base64')).digest('hex');
+}
+
+/** The one of the certificates in PEM that has this fingerprint, without the others, which the fingerprint does not vouch for. */
+export function pinnedCertificate(pem: string, fingerprint: string): string | undefined {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+  const found = blocks.find((block) => certificateFingerprint(block) === fingerprint);
+  return found && `${found}\n`;
 }

@@ -11,6 +11,7 @@ const identity = object('Identity of the agent on the node. Only the API server 
   enrollment: text('UID of the NodeEnrollment with which this identity began.', { maxLength: 64 }),
   renewedAt: timestamp('Time at which the current key was accepted.'),
   expiresAt: timestamp('Time at which the newest certificate expires.'),
+  authority: optional(keyHash('Hash of the public key of the authority above the newest certificate.')),
   locked: optional(
     object('Set when two machines have used this identity. Neither is accepted until the node is enrolled again.', {
       reason: text('Why the node is locked.', { maxLength: 1024 }),

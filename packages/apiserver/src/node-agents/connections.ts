@@ -38,6 +38,12 @@ export class AgentConnections implements Disposable {
     socket.once('close', () => this.#remove(agent.node, socket));
   }
 
+  /** Ends the connections whose certificates, in DER, are no longer accepted. */
+  keepOnly(isAccepted: (raw: Buffer) => boolean): void {
+    for (const sockets of this.#open.values())
+      for (const socket of sockets.keys()) if (!isAccepted(socket.getPeerCertificate().raw)) socket.destroy();
+  }
+
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { nodeAgentGroup, nodeAgentUser } from '@capstan/api';
-import { issueCertificate, type KeyPair, type ParsedRequest, parseCertificateRequest } from '@capstan/pki';
+import { issueCertificate, type ParsedRequest, type Pki, parseCertificateRequest, publicKeyHash, trustedAuthorities } from '@capstan/pki';
 import { refused } from './refusal.ts';
 
 /** For machines whose clocks are behind. */
@@ -18,8 +18,19 @@ export interface Wanted {
 /** Signs the certificates of node agents with the signer below the server's authority, whose key the server holds. */
 export class NodeSigner {
   readonly #signer: { readonly key: KeyObject; readonly certificate: X509Certificate; readonly pem: string } | undefined;
+  /** Those whose certificates are renewed. */
+  readonly #known: readonly X509Certificate[];
+  /** The hash of the key of the authority above the signer. */
+  readonly authorityKey: string;
+  /** PEM of the authorities that agents verify servers with. */
+  readonly authorities: string;
 
-  constructor(signer: KeyPair | undefined) {
+  constructor(pki: Pki) {
+    const { authority, signer, rotation } = pki;
+    this.authorities = trustedAuthorities(pki);
+    this.authorityKey = publicKeyHash(new X509Certificate(authority.certificate).publicKey);
+    const known = [signer?.certificate, rotation.otherSigner, ...rotation.abandonedSigners];
+    this.#known = known.filter((pem) => pem !== undefined).map((pem) => new X509Certificate(pem));
     this.#signer = signer && {
       key: createPrivateKey(signer.key),
       certificate: new X509Certificate(signer.certificate),
@@ -45,13 +56,9 @@ export class NodeSigner {
     return certificate + this.#signer.pem;
   }
 
-  /** Whether the signer signed a certificate, whether or not it has expired. */
+  /** Whether a certificate was issued here, whether or not it has expired: by the signer, or by one that it replaced or was replaced by in a rotation. */
   isOwn(certificate: X509Certificate): boolean {
-    return (
-      this.#signer !== undefined &&
-      certificate.checkIssued(this.#signer.certificate) &&
-      certificate.verify(this.#signer.certificate.publicKey)
-    );
+    return this.#known.some((signer) => certificate.checkIssued(signer) && certificate.verify(signer.publicKey));
   }
 
   /** Fails early on a server that cannot sign. */

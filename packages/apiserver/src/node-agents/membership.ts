@@ -7,7 +7,7 @@ import { fresh } from '../registry/list.ts';
 import { agentOf } from './agent-certificate.ts';
 import type { EnrollmentTokens } from './enrollment-tokens.ts';
 import type { NodeIdentities } from './identities.ts';
-import { type NodeSigner, requestedKey } from './issuing.ts';
+import { type NodeSigner, requestedKey, type Wanted } from './issuing.ts';
 import type { NodeObjects } from './objects.ts';
 import { refused } from './refusal.ts';
 import { enroll, renew, type Times, type Transition } from './transitions.ts';
@@ -17,9 +17,8 @@ export interface MembershipOptions {
   readonly identities: NodeIdentities;
   readonly tokens: EnrollmentTokens;
   readonly objects: NodeObjects;
-  readonly signer: NodeSigner;
-  /** PEM of the authority that agents verify servers with. */
-  readonly authority: string;
+  /** The present one: it changes when the authority is rotated. */
+  readonly signer: () => NodeSigner;
   /** Of certificates, in milliseconds. */
   readonly lifetime: number;
   readonly now: () => Date;
@@ -41,7 +40,8 @@ export class NodeMembership {
 
   /** The first certificate of a machine. A token serves one key, as often as it is asked. */
   async enroll(token: string, { request }: EnrollRequest): Promise<IssuedCertificate> {
-    const { cache, tokens, objects, signer } = this.#options;
+    const { cache, tokens, objects } = this.#options;
+    const signer = this.#options.signer();
     await fresh(cache);
     const enrollment = tokens.find(token);
     if (enrollment === undefined) throw new Unauthenticated('expected the token of a NodeEnrollment', { fault: 'unknown-token' });
@@ -54,14 +54,15 @@ export class NodeMembership {
       await this.#consume(enrollment, { key, uid });
       await objects.ensureNamespace(node, uid);
       const consumed = { enrollment: enrollment.metadata.uid!, key };
-      const { identity, times } = await this.#change({ node, uid }, (before, now) => enroll(before, consumed, now));
-      return this.#issued({ node, uid, publicKey, generation: identity.generation, times });
+      const { identity, times } = await this.#change({ node, uid, signer }, (before, now) => enroll(before, consumed, now));
+      return issued(signer, { node, uid, publicKey, generation: identity.generation, times });
     });
   }
 
   /** The next certificate of a node, for whoever proves to have its present key. Works for expired certificates too. */
   async renew({ certificate, request, proof }: RenewRequest): Promise<IssuedCertificate> {
-    const { cache, signer, log } = this.#options;
+    const { cache, log } = this.#options;
+    const signer = this.#options.signer();
     const present = parse(certificate);
     const agent = present && agentOf(present);
     if (present === undefined || agent === undefined)
@@ -74,14 +75,14 @@ export class NodeMembership {
       if (!isRenewalProof(proof, request, present.publicKey))
         throw refused('InvalidRequest', node, 'the proof is not a signature of the present key');
       await fresh(cache);
-      const { identity, times, isLocked } = await this.#change({ node, uid }, (before, now) =>
+      const { identity, times, isLocked } = await this.#change({ node, uid, signer }, (before, now) =>
         renew(before, { presentKey, key: publicKeyHash(publicKey) }, now),
       );
       if (isLocked) {
         log(`the GPUNode ${node} was locked: ${identity.locked?.reason}`);
         throw refused('NodeLocked', node);
       }
-      return this.#issued({ node, uid, publicKey, generation: identity.generation, times });
+      return issued(signer, { node, uid, publicKey, generation: identity.generation, times });
     });
   }
 
@@ -113,7 +114,7 @@ export class NodeMembership {
   }
 
   async #change(
-    target: { readonly node: string; readonly uid: string },
+    { signer, ...target }: { readonly node: string; readonly uid: string; readonly signer: NodeSigner },
     transition: (identity: Parameters<typeof renew>[0], times: Times) => Transition,
   ): Promise<{ identity: Extract<Transition, { identity: object }>['identity']; times: Times; isLocked: boolean }> {
     const { objects, now, lifetime } = this.#options;
@@ -122,19 +123,10 @@ export class NodeMembership {
     await objects.changeIdentity(target, (identity) => {
       result = transition(identity, times);
       if (result.kind === 'refuse') throw refused(result.refusal, target.node);
-      return result.identity;
+      return result.kind === 'issue' ? { ...result.identity, authority: signer.authorityKey } : result.identity;
     });
     if (result === undefined || result.kind === 'refuse') throw refused('InvalidRequest', target.node);
     return { identity: result.identity, times, isLocked: result.kind === 'lock' };
-  }
-
-  #issued({
-    times,
-    generation,
-    ...wanted
-  }: { times: Times; generation: number } & Pick<Parameters<NodeSigner['issue']>[0], 'node' | 'uid' | 'publicKey'>): IssuedCertificate {
-    const { signer, authority } = this.#options;
-    return { node: wanted.node, certificate: signer.issue({ ...wanted, ...times }), authority, generation };
   }
 
   async #counted(act: () => Promise<IssuedCertificate>): Promise<IssuedCertificate> {
@@ -146,6 +138,13 @@ export class NodeMembership {
       throw error;
     }
   }
+}
+
+function issued(
+  signer: NodeSigner,
+  { times, generation, ...wanted }: { times: Times; generation: number } & Pick<Wanted, 'node' | 'uid' | 'publicKey'>,
+): IssuedCertificate {
+  return { node: wanted.node, certificate: signer.issue({ ...wanted, ...times }), authority: signer.authorities, generation };
 }
 
 function refusalOf(error: unknown): NodeRefusal | undefined {

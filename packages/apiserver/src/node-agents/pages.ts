@@ -23,12 +23,13 @@ const largestBody = 64 << 10;
 export function nodePages(options: {
   readonly membership: NodeMembership;
   readonly objects: ObjectReader;
-  readonly authority: string;
+  /** PEM of the authorities of the servers. */
+  readonly authority: () => string;
   readonly now: () => Date;
 }): [string, Page][] {
   const { membership, objects, authority, now } = options;
   return [
-    [authorityPath, only('GET', (exchange) => exchange.send({ code: 200, type: 'application/x-pem-file', body: authority }))],
+    [authorityPath, only('GET', (exchange) => exchange.send({ code: 200, type: 'application/x-pem-file', body: authority() }))],
     [
       serversPath,
       only('GET', (exchange) =>

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '@capstan/machinery';
-import { clientAuthorities, keepFresh, type Pki, type PkiOptions } from '@capstan/pki';
+import { clientAuthorities, keepFresh, type Pki, type PkiOptions, trustedAuthorities } from '@capstan/pki';
 import { keepStanding } from '../bootstrap/standing.ts';
 import { published, putObjects, systemContext } from '../bootstrap/write.ts';
 import type { Serving } from '../handlers/serving.ts';
@@ -153,10 +153,14 @@ class Presence implements Announced {
 
   #renewed(pki: Pki): void {
     const { options, listener } = this.#options;
+    const isNewPhase = pki.rotation.phase !== this.#pki.rotation.phase;
     this.#pki = pki;
     this.#options.onRenewed(pki);
     listener.replaceCertificate(pki.serving.certificate, pki.serving.key, clientAuthorities(pki, options.clientAuthority));
     this.#writeKubeconfigs().catch((error: unknown) => options.log(`kubeconfigs could not be written: ${String(error)}`));
+    if (!isNewPhase) return;
+    options.log(`the authority is in the phase ${pki.rotation.phase}`);
+    this.#turn = this.#turn.then(() => this.#look(() => {}));
   }
 
   async #writeLease(): Promise<void> {
@@ -207,7 +211,7 @@ class Presence implements Announced {
   #published(): KubeObject[] {
     const others = liveServers(this.#serving.cache, this.#options.now()).filter(({ name }) => name !== this.#leaseName);
     const endpoints = [this.#addresses, ...others].flatMap(({ endpoint }) => endpoint ?? []);
-    return published({ endpoints, clientAuthority: this.#pki.authority.certificate });
+    return published({ endpoints, clientAuthority: trustedAuthorities(this.#pki) });
   }
 
   /**

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, X509Certificate } from 'node:crypto';
-import type { Pki } from '@capstan/pki';
+import type { Pki, RotationPhase } from '@capstan/pki';
 
 /**
  * The keys that make API servers one installation: each accepts what the others sign. A key is identified by the SHA-256 of its
@@ -10,24 +10,35 @@ export interface Installation {
   readonly authority: string;
   /** `signer.crt`: signs certificates that clients request. Undefined if the server cannot sign. */
   readonly signer: string | undefined;
+  /** Set while the authority is rotated: the ones that are trusted too, and the phase. */
+  readonly otherAuthority?: string | undefined;
+  readonly otherSigner?: string | undefined;
+  readonly phase?: RotationPhase;
   /** `sa.key`: signs service account tokens. */
   readonly serviceAccountKey: string;
 }
 
-export function installationOf({ authority, signer, serviceAccounts }: Pki): Installation {
+export function installationOf({ authority, signer, serviceAccounts, rotation }: Pki): Installation {
   return {
     authority: certificateKey(authority.certificate),
     signer: signer && certificateKey(signer.certificate),
+    otherAuthority: rotation.otherAuthority && certificateKey(rotation.otherAuthority),
+    otherSigner: rotation.otherSigner && certificateKey(rotation.otherSigner),
+    phase: rotation.phase,
     serviceAccountKey: fingerprint(createPublicKey(serviceAccounts.privateKey).export({ type: 'spki', format: 'der' })),
   };
 }
 
-/** The files in `pki/` that two servers must share but do not. */
+/** The files in `pki/` that two servers must share but do not. Servers in different phases of a rotation differ only if one does not trust the other. */
 export function differingFiles(ours: Installation, theirs: Installation): string[] {
   const files: string[] = [];
-  if (ours.authority !== theirs.authority) files.push('ca.crt and ca.key');
+  const trusts = (one: Installation, other: Installation): boolean => [one.authority, one.otherAuthority].includes(other.authority);
+  if (!trusts(ours, theirs) || !trusts(theirs, ours)) files.push('ca.crt and ca.key');
   // A server without a signer signs nothing, and accepts certificates signed by the authority.
-  if (ours.signer !== undefined && theirs.signer !== undefined && ours.signer !== theirs.signer) files.push('signer.crt and signer.key');
+  const accepts = (one: Installation, other: Installation): boolean =>
+    one.signer === undefined || other.signer === undefined || [one.signer, one.otherSigner].includes(other.signer);
+  if (!accepts(ours, theirs) || !accepts(theirs, ours)) files.push('signer.crt and signer.key');
+  if (files.length > 0 && (ours.otherAuthority ?? theirs.otherAuthority) !== undefined) files.push('rotation.json');
   if (ours.serviceAccountKey !== theirs.serviceAccountKey) files.push('sa.key');
   return files;
 }

@@ -15,6 +15,9 @@ const annotation = {
   endpoint: 'capstan.dev/endpoint',
   authority: 'capstan.dev/authority',
   signer: 'capstan.dev/signer',
+  otherAuthority: 'capstan.dev/other-authority',
+  otherSigner: 'capstan.dev/other-signer',
+  phase: 'capstan.dev/authority-phase',
   serviceAccountKey: 'capstan.dev/service-account-key',
 } as const;
 
@@ -53,7 +56,7 @@ export interface LeaseContent {
 
 export function leaseObject({ name, holder, hostname, addresses, installation, now }: LeaseContent): KubeObject {
   const { url, endpoint } = addresses;
-  const { authority, signer, serviceAccountKey } = installation;
+  const { authority, signer, otherAuthority, otherSigner, phase, serviceAccountKey } = installation;
   return {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
@@ -66,6 +69,9 @@ export function leaseObject({ name, holder, hostname, addresses, installation, n
         ...(endpoint !== undefined && { [annotation.endpoint]: JSON.stringify(endpoint) }),
         [annotation.authority]: authority,
         ...(signer !== undefined && { [annotation.signer]: signer }),
+        ...(otherAuthority !== undefined && { [annotation.otherAuthority]: otherAuthority }),
+        ...(otherSigner !== undefined && { [annotation.otherSigner]: otherSigner }),
+        ...(phase !== undefined && { [annotation.phase]: phase }),
         [annotation.serviceAccountKey]: serviceAccountKey,
       },
     },
@@ -96,6 +102,8 @@ function recordOf({ metadata, spec }: KubeObject): ServerRecord {
     installation: {
       authority: read(annotation.authority),
       signer: metadata.annotations?.[annotation.signer],
+      otherAuthority: metadata.annotations?.[annotation.otherAuthority],
+      otherSigner: metadata.annotations?.[annotation.otherSigner],
       serviceAccountKey: read(annotation.serviceAccountKey),
     },
     revision: Number(metadata.resourceVersion),

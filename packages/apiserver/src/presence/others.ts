@@ -47,18 +47,20 @@ export function formerAuthority({ objects, installation, pkiDirectory }: Omit<Co
     name: 'extension-apiserver-authentication',
   });
   const certificate = textOf(fieldsOf(published?.['data'])['client-ca-file']);
-  if (certificate === '' || keyOf(certificate) === installation.authority) return undefined;
+  const known = [installation.authority, installation.otherAuthority];
+  if (certificate === '' || keysOf(certificate).some((key) => known.includes(key))) return undefined;
   return (
     'the objects in this store were last served with another certificate authority: kubeconfigs, client certificates and service account tokens of that time are no longer accepted. ' +
     `To keep them valid, stop this server, replace ${pkiDirectory} by the pki folder of that time, and start again`
   );
 }
 
-/** Undefined if the text is not a certificate: clients can write anything into the ConfigMap. */
-function keyOf(certificate: string): string | undefined {
+/** None if the text has no certificates: clients can write anything into the ConfigMap. */
+function keysOf(certificates: string): string[] {
   try {
-    return certificateKey(certificate);
+    const blocks = certificates.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+    return blocks.map(certificateKey);
   } catch {
-    return undefined;
+    return [];
   }
 }

@@ -95,3 +95,21 @@ it.each([
   const ours = { authority: 'a', signer: 's', serviceAccountKey: 'k' };
   expect(differingFiles(ours, { ...ours, ...change })).toEqual(files);
 });
+
+const phases = {
+  standby: { authority: 'old', signer: 's' },
+  prepare: { authority: 'old', signer: 's', otherAuthority: 'new', otherSigner: 't' },
+  switch: { authority: 'new', signer: 't', otherAuthority: 'old', otherSigner: 's' },
+  retired: { authority: 'new', signer: 't' },
+};
+it.each([
+  ['standby', 'prepare', []],
+  ['prepare', 'switch', []],
+  ['switch', 'retired', []],
+  ['standby', 'switch', ['ca.crt and ca.key', 'signer.crt and signer.key', 'rotation.json']],
+  ['prepare', 'retired', ['ca.crt and ca.key', 'signer.crt and signer.key', 'rotation.json']],
+  ['standby', 'retired', ['ca.crt and ca.key', 'signer.crt and signer.key']],
+] as const)('between servers in the phases %s and %s, %j differ', (one, other, files) => {
+  const [ours, theirs] = [one, other].map((phase) => ({ serviceAccountKey: 'k', ...phases[phase] }));
+  expect([differingFiles(ours!, theirs!), differingFiles(theirs!, ours!)]).toEqual([files, files]);
+});

@@ -1,5 +1,5 @@
 import type { ObjectReader } from '@capstan/kinds';
-import type { Pki } from '@capstan/pki';
+import { trustedAuthorities, trustedSigners } from '@capstan/pki';
 import { type BearerTokens, bearerTokens, type TokenAuthenticator } from '../authn/bearer.ts';
 import { clientCertificates } from '../authn/client-certificates.ts';
 import { openIdDocuments } from '../authn/openid.ts';
@@ -13,6 +13,7 @@ import { requireOffered } from '../http/negotiate.ts';
 import { nodeAgents } from '../node-agents/authenticator.ts';
 import type { Page } from '../registry/page.ts';
 import { audiences, issuer } from './audiences.ts';
+import type { LivePki } from './live-pki.ts';
 import type { Nodes } from './nodes.ts';
 
 export interface Authentication {
@@ -26,7 +27,7 @@ export interface Authentication {
 
 /** Puts together the ways in which clients may prove who they are. `more` are those that the configuration adds. */
 export function authentication(
-  pki: Pki,
+  pki: LivePki,
   options: {
     objects: ObjectReader;
     now: () => Date;
@@ -36,11 +37,19 @@ export function authentication(
     nodes: Nodes;
   },
 ): Authentication {
-  const keys = [pki.serviceAccounts];
-  const authorities = [pki.authority.certificate, options.clientAuthority ?? ''].join('\n');
+  const { serviceAccounts } = pki.current;
+  const keys = [serviceAccounts];
   const accounts = serviceAccountTokens({ issuer, keys, objects: options.objects, now: () => options.now().getTime() });
   const tokens = bearerTokens([accounts, options.nodes.tokens, ...options.more], audiences);
-  const certificates = clientCertificates(authorities, { signersPem: pki.signer?.certificate, intermediatesOf });
+  // Made anew with the authorities, so that nobody is remembered whom a retired one vouched for.
+  const verified = pki.derived((present) =>
+    clientCertificates([trustedAuthorities(present), options.clientAuthority ?? ''].join('\n'), {
+      signersPem: trustedSigners(present),
+      intermediatesOf,
+    }),
+  );
+  const certificates: Authenticator = { authenticate: (credentials) => verified().authenticate(credentials) };
+  pki.onReplaced(() => options.nodes.connections.keepOnly((raw) => isAccepted(certificates, raw)));
   const documents = openIdDocuments(issuer, options.url, keys);
   const documentPage =
     (type: string, body: string): Page =>
@@ -55,11 +64,19 @@ export function authentication(
     tokenRequests: ({ object, context, target }) =>
       createServiceAccountToken(
         { cluster: context.cluster, namespace: target.namespace, name: target.name, body: object },
-        { issuer, key: pki.serviceAccounts, audiences: [issuer], objects: options.objects, now: options.now, warn: context.warn },
+        { issuer, key: serviceAccounts, audiences: [issuer], objects: options.objects, now: options.now, warn: context.warn },
       ).object,
     pages: new Map<string, Page>([
       ['/.well-known/openid-configuration', documentPage('application/json', documents.configuration)],
       ['/openid/v1/jwks', documentPage('application/jwk-set+json', documents.keys)],
     ]),
   };
+}
+
+function isAccepted(certificates: Authenticator, raw: Buffer): boolean {
+  try {
+    return certificates.authenticate({ certificate: () => raw }) !== undefined;
+  } catch {
+    return false;
+  }
 }

@@ -1,4 +1,5 @@
 import { platformWorkspace, rootCluster } from '@capstan/api';
+import { trustedAuthorities } from '@capstan/pki';
 import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { certificatePlugins } from '../admission/plugins/certificates.ts';
@@ -41,7 +42,7 @@ export function compose(parts: Parts, options: ServerOptions, lifetime: Lifetime
     catalogs: spaces.catalogs,
     rbac,
     authorizer,
-    authority: () => pki.authority.certificate,
+    authority: () => trustedAuthorities(pki.current),
     homeCreators: options.homeCreators,
     now: lifetime.now,
   });

@@ -1,5 +1,5 @@
 import { type ClusterId, platformWorkspace } from '@capstan/api';
-import type { Pki } from '@capstan/pki';
+import { trustedAuthorities } from '@capstan/pki';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Serving } from '../handlers/serving.ts';
 import type { Gauge } from '../metrics/metrics.ts';
@@ -19,6 +19,7 @@ import { Relays } from '../tunnels/relays.ts';
 import type { Tree } from '../workspaces/tree.ts';
 import type { Access } from './access.ts';
 import { audiences } from './audiences.ts';
+import type { LivePki } from './live-pki.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 
 /** Who the nodes are. */
@@ -37,21 +38,24 @@ export interface Nodes {
 const shutdownGrace = 500;
 
 export function nodesOf(
-  { pki, cache, tree }: { readonly pki: Pki; readonly cache: WatchCache; readonly tree: Tree },
+  { pki, cache, tree }: { readonly pki: LivePki; readonly cache: WatchCache; readonly tree: Tree },
   { dataDirectory, etcd, tunnelLimits }: ServerOptions,
   { resources, now }: Lifetime,
 ): Nodes {
   const platform = (): ClusterId | undefined => tree.resolve(platformWorkspace);
   const identities = new NodeIdentities({ cache, platform });
   const own = leaseName(thisMachine().hostname, dataDirectory);
-  const { authority, apiServer } = pki;
   const relays =
     // Nobody shares a SQLite store.
-    etcd === undefined || apiServer === undefined
+    etcd === undefined || pki.current.apiServer === undefined
       ? undefined
       : new Relays({
           others: () => liveServers(cache, now()).filter(({ name }) => name !== own),
-          tls: { ca: authority.certificate, cert: apiServer.certificate, key: apiServer.key },
+          tls: () => ({
+            ca: trustedAuthorities(pki.current),
+            cert: pki.current.apiServer?.certificate,
+            key: pki.current.apiServer?.key,
+          }),
         });
   return {
     platform,
@@ -68,7 +72,7 @@ const day = 24 * 60 * 60 * 1000;
 /** How machines become nodes. */
 export function membershipOf(
   { platform, identities, tokens }: Nodes,
-  { serving, pki, now }: { readonly serving: Serving; readonly pki: Pki; readonly now: () => Date },
+  { serving, pki, now }: { readonly serving: Serving; readonly pki: LivePki; readonly now: () => Date },
   { nodeCertificateLifetime = day, log }: ServerOptions,
 ): NodeMembership {
   return new NodeMembership({
@@ -76,8 +80,7 @@ export function membershipOf(
     identities,
     tokens,
     objects: new NodeObjects(serving, { platform, now }),
-    signer: new NodeSigner(pki.signer),
-    authority: pki.authority.certificate,
+    signer: pki.derived((present) => new NodeSigner(present)),
     lifetime: nodeCertificateLifetime,
     now,
     log,
@@ -87,11 +90,11 @@ export function membershipOf(
 /** The pages for machines, nodes, and servers that share them. */
 export function nodePagesOf(
   { nodes, identities: { authenticator } }: Pick<Access, 'nodes' | 'identities'>,
-  { membership, cache, pki, now }: { membership: NodeMembership; cache: WatchCache; pki: Pki; now: () => Date },
+  { membership, cache, pki, now }: { membership: NodeMembership; cache: WatchCache; pki: LivePki; now: () => Date },
 ): [string, Page][] {
   return [
     ...tunnelPages({ ...nodes, authenticator }),
-    ...nodePages({ membership, objects: cache, authority: pki.authority.certificate, now }),
+    ...nodePages({ membership, objects: cache, authority: () => trustedAuthorities(pki.current), now }),
   ];
 }
 

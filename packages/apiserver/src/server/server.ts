@@ -37,7 +37,7 @@ async function start(options: ServerOptions, lifetime: Lifetime): Promise<Runnin
   await startKeepers(serving, { definitions, boundKinds: spaces.boundKinds, resources, now, log: options.log });
   const listener = await openEndpoint(parts, options, lifetime);
   const { url, localUrl, kubeconfigPath } = resources.use(
-    await announce(serving, { options, pki: storage.pki, listener, onRenewed: serving.connections.renew, now, signal }),
+    await announce(serving, { options, pki: storage.pki.current, listener, onRenewed: storage.pki.replace, now, signal }),
   );
   keepTidy(storage.cache, options, { now, signal });
   return running(options, { url, localUrl, kubeconfigPath, resources });

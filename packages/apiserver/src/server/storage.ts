@@ -7,11 +7,12 @@ import { certificateOptions } from '../presence/announce.ts';
 import { installationOf } from '../presence/installation.ts';
 import { formerAuthority, refuseOtherInstallation } from '../presence/others.ts';
 import { WatchHub } from '../watch/hub.ts';
+import { LivePki } from './live-pki.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 
 /** Keys and objects, and those who are told of changes. */
 export interface Storage {
-  readonly pki: Pki;
+  readonly pki: LivePki;
   readonly store: Store;
   readonly cache: WatchCache;
   readonly hub: WatchHub;
@@ -36,7 +37,7 @@ export async function openStorage(options: ServerOptions, { resources, now }: Li
   const hub = resources.use(new WatchHub(cache));
   const journal = resources.use(new Journal(cache));
   followers.push(hub, journal);
-  return { pki, store, cache, hub, journal };
+  return { pki: new LivePki(pki), store, cache, hub, journal };
 }
 
 function openStore(options: ServerOptions): Promise<Store> {

@@ -22,7 +22,7 @@ export function connectionsOf(
   { resources }: Lifetime,
 ): Connections {
   const kubelets = resources.use(
-    new KubeletClient(options.kubelets ?? {}, { client: pki.kubeletClient, authorities: clientAuthorities(pki) }),
+    new KubeletClient(options.kubelets ?? {}, { client: pki.current.kubeletClient, authorities: clientAuthorities(pki.current) }),
   );
   const connections = new Connections({
     cache,
@@ -32,5 +32,6 @@ export function connectionsOf(
     streams: new OpenStreams(),
     nodeSubresources: [taskLog(platform), ...(options.nodeSubresources ?? [])],
   });
+  pki.onReplaced(connections.renew);
   return resources.use(connections);
 }

@@ -14,7 +14,7 @@ export interface RelaysOptions {
   /** The other live API servers. */
   readonly others: () => readonly OtherServer[];
   /** The authority of the servers, and the credentials of this one. */
-  readonly tls: ConnectionOptions;
+  readonly tls: () => ConnectionOptions;
   readonly now?: () => number;
   /** How long a node that no server knew is not asked for again, in milliseconds. */
   readonly missFor?: number;
@@ -112,7 +112,7 @@ export class Relays implements Elsewhere {
     let opening = this.#open.get(url);
     if (opening === undefined) {
       const { tls } = this.#options;
-      opening = dialTunnel({ url, tls, signal: this.#stop.signal, path: relayPath }).then((socket) => openTunnel(socket));
+      opening = dialTunnel({ url, tls: tls(), signal: this.#stop.signal, path: relayPath }).then((socket) => openTunnel(socket));
       this.#open.set(url, opening);
       const forget = (): void => void this.#open.delete(url);
       opening.then((tunnel) => tunnel.closed.then(forget), forget);

@@ -14,7 +14,7 @@ let relays: Relays;
 beforeAll(async () => {
   server = await startTestServer();
   await createPlatform(server);
-  relays = new Relays({ others: () => [{ name: 'a', url: server.url }], tls: serverTls(), missFor: 0 });
+  relays = new Relays({ others: () => [{ name: 'a', url: server.url }], tls: serverTls, missFor: 0 });
 });
 afterAll(async () => {
   await relays[Symbol.asyncDispose]();
@@ -163,7 +163,7 @@ describe('a relay', () => {
       { name: 'gone', url: 'https://127.0.0.1:1' },
       { name: 'a', url: server.url },
     ];
-    await using own = new Relays({ others: () => others, tls: serverTls() });
+    await using own = new Relays({ others: () => others, tls: serverTls });
     await vi.waitFor(async () => expect(await own.find('f')).toBeDefined(), { interval: 1100, timeout: 10_000 });
     tunnel.destroy();
   });
@@ -175,7 +175,7 @@ describe('a relay', () => {
       return [{ name: 'a', url: server.url }];
     };
     let now = 0;
-    await using own = new Relays({ others, tls: serverTls(), now: () => now, missFor: 100 });
+    await using own = new Relays({ others, tls: serverTls, now: () => now, missFor: 100 });
     expect(await own.find('nobody')).toBeUndefined();
     expect(await own.find('nobody')).toBeUndefined();
     expect(asked).toBe(1);

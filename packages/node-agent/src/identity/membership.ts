@@ -9,7 +9,7 @@ import {
   type RenewRequest,
   renewPath,
 } from '@capstan/api';
-import { certificateFingerprint, createCertificateRequest, renewalProof } from '@capstan/pki';
+import { certificateFingerprint, createCertificateRequest, pinnedCertificate, renewalProof } from '@capstan/pki';
 import { callPage } from './calls.ts';
 import { AgentError } from './error.ts';
 import { type Identity, pemOf, type StateDirectory } from './state.ts';
@@ -31,11 +31,11 @@ export async function fetchAuthority(
 ): Promise<string> {
   // Nothing secret is sent, and what comes back is compared with the hash.
   const pem = await callPage(new URL(authorityPath, server), { method: 'GET', tls: { rejectUnauthorized: false }, signal });
-  const found = certificateFingerprint(pem);
-  if (found === authorityHash.toLowerCase().replaceAll(':', '')) return pem;
+  const authority = pinnedCertificate(pem, authorityHash.toLowerCase().replaceAll(':', ''));
+  if (authority !== undefined) return authority;
   throw new AgentError(
     'untrusted',
-    `expected the authority with the SHA-256 ${authorityHash} at ${server}, found ${found}. Check the address and the join command; somebody may be between this machine and the server`,
+    `expected the authority with the SHA-256 ${authorityHash} at ${server}, found ${certificateFingerprint(pem)}. Check the address and the join command; somebody may be between this machine and the server`,
   );
 }
 
