@@ -44,6 +44,7 @@ export function platformContent(
       const backoff = new Backoff(retry);
       const reported = new Map<string, string | undefined>();
       const actions = serverActions(client, signal);
+      let before = '';
       while (!signal.aborted && isLeading()) {
         const states = await reconcileContent(products, actions).catch((error: unknown) => {
           if (!signal.aborted) onError(error, { cluster: rootCluster, name: 'platform' });
@@ -59,7 +60,10 @@ export function platformContent(
           reported.set(name, failure);
         }
         const isDone = states !== undefined && [...states.values()].every(({ state }) => state === 'Installed');
-        if (isDone) backoff.reset();
+        // Waits grow only while nothing moves: an installation takes several steps, each of which waits for a controller.
+        const now = states === undefined ? before : JSON.stringify([...states]);
+        if (isDone || now !== before) backoff.reset();
+        before = now;
         await sleep(isDone ? interval : backoff.next(), undefined, { signal }).catch(() => {});
       }
     },
