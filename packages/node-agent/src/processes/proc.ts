@@ -3,6 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 /** The environment variable that marks every process of a task, for machines without cgroups. */
 export const marker = 'CAPSTAN_PROCESS';
 
+/** The environment variable that marks every process of an allocation. */
+export const allocationMarker = 'CAPSTAN_ALLOCATION';
+
 /** Changes with every start of the machine. */
 export async function bootId(): Promise<string> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
@@ -40,9 +43,21 @@ export async function processesOf(id: string, session: number | undefined): Prom
   return found;
 }
 
-export async function isMarked(pid: number, id: string): Promise<boolean> {
+/** The live processes with a value of an environment variable. */
+export async function processesMarked(variable: string, value: string): Promise<number[]> {
+  const found: number[] = [];
+  for (const name of await readdir('/proc')) {
+    const pid = /^\d+$/.test(name) ? Number(name) : undefined;
+    if (pid === undefined || !(await isMarked(pid, value, variable))) continue;
+    const entry = await processEntry(pid);
+    if (entry !== undefined && !entry.isZombie) found.push(pid);
+  }
+  return found;
+}
+
+export async function isMarked(pid: number, id: string, variable = marker): Promise<boolean> {
   try {
-    return (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0').includes(`${marker}=${id}`);
+    return (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0').includes(`${variable}=${id}`);
   } catch {
     // It has ended, or belongs to somebody else.
     return false;

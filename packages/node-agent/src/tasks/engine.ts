@@ -287,8 +287,14 @@ function succeeded(finishedAt: string): TaskOutcome {
 
 function failed(failure: TaskFailure, finishedAt: string): TaskOutcome {
   const phases: Readonly<Record<string, TaskOutcome['phase']>> = { Cancelled: 'Cancelled', Interrupted: 'Unknown' };
-  const { exitCode } = failure;
-  return { phase: phases[failure.code] ?? 'Failed', finishedAt, error: errorStatus(failure), ...(exitCode !== undefined && { exitCode }) };
+  const { exitCode, report } = failure;
+  return {
+    phase: phases[failure.code] ?? 'Failed',
+    finishedAt,
+    error: errorStatus(failure),
+    ...(exitCode !== undefined && { exitCode }),
+    ...(report && { report }),
+  };
 }
 
 /** A type that ignores its signal does not hold up the others. */

@@ -1,4 +1,4 @@
-import type { TaskError } from '@capstan/api';
+import type { NodeTaskStatus, TaskError } from '@capstan/api';
 
 /** The errors of tasks. `userFixable`: the person who asked can fix it. `retryable`: trying again may help. */
 const catalogue = {
@@ -11,6 +11,8 @@ const catalogue = {
   UnknownScript: { userFixable: true, retryable: false },
   ScriptChanged: { userFixable: true, retryable: false },
   CommandFailed: { userFixable: true, retryable: true },
+  /** Something of an allocation is left on the node. */
+  NotClean: { userFixable: false, retryable: true },
   NotPermitted: { userFixable: false, retryable: false },
   NotSupported: { userFixable: false, retryable: false },
   DiskFull: { userFixable: false, retryable: true },
@@ -20,16 +22,23 @@ const catalogue = {
 
 export type TaskErrorCode = keyof typeof catalogue;
 
+export interface FailureDetails {
+  readonly exitCode?: number;
+  readonly report?: NonNullable<NodeTaskStatus['report']>;
+}
+
 /** Why a task failed. */
 export class TaskFailure extends Error {
   override readonly name = 'TaskFailure';
   readonly code: TaskErrorCode;
   readonly exitCode: number | undefined;
+  readonly report: NodeTaskStatus['report'];
 
-  constructor(code: TaskErrorCode, message: string, options: ErrorOptions & { readonly exitCode?: number } = {}) {
+  constructor(code: TaskErrorCode, message: string, options: ErrorOptions & FailureDetails = {}) {
     super(message, options);
     this.code = code;
     this.exitCode = options.exitCode;
+    this.report = options.report;
   }
 }
 

@@ -1,6 +1,6 @@
 import { uptime } from 'node:os';
 import { join } from 'node:path';
-import type { NodeTaskStatus } from '@capstan/api';
+import type { GpuReading, NodeTaskStatus } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import type { BackoffOptions } from '@capstan/machinery';
 import { processGroups } from '../processes/cgroup.ts';
@@ -18,6 +18,7 @@ import { watchTasks } from './task-watch.ts';
 import { collectLogs } from './types/collect-logs.ts';
 import { fileWrite } from './types/file-write.ts';
 import { type GpuInspector, gpuInspect } from './types/gpu-inspect.ts';
+import { nodeClean } from './types/node-clean.ts';
 import { packageEnsure } from './types/package-ensure.ts';
 import { probeCommand, probeHttp, probeTcp } from './types/probes.ts';
 import { processRun } from './types/process-run.ts';
@@ -27,7 +28,7 @@ export interface TaskRunnerOptions {
   readonly client: Client;
   readonly node: string;
   readonly stateDirectory: string;
-  readonly gpus: GpuInspector;
+  readonly gpus: GpuInspector & { readings(): readonly GpuReading[] };
   readonly backoff: BackoffOptions;
   readonly log: (line: string) => void;
 }
@@ -54,7 +55,17 @@ export class TaskRunner implements AsyncDisposable {
       journal,
       outputs: this.#outputs,
       processes: new Supervisor({ directory: join(stateDirectory, 'processes'), groups }),
-      types: [fileWrite, packageEnsure, processRun(scripts), probeHttp, probeTcp, probeCommand(scripts), collectLogs, gpuInspect(gpus)],
+      types: [
+        fileWrite,
+        packageEnsure,
+        processRun(scripts),
+        probeHttp,
+        probeTcp,
+        probeCommand(scripts),
+        collectLogs,
+        gpuInspect(gpus),
+        nodeClean({ directory: join(stateDirectory, 'allocations'), groups, gpus }),
+      ],
       report: (request, status, signal) => this.#reports.report(request, status, signal),
       onProgress: (request, status) => log(taskLine(request, status)),
       now: momentNow,

@@ -1,0 +1,98 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { GpuReading } from '@capstan/api';
+import { afterAll, expect, test } from 'vitest';
+import { allocationMarker, processesMarked } from '../../processes/proc.ts';
+import type { TaskContext } from '../task-type.ts';
+import { mountPoints, nodeClean } from './node-clean.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'capstan-clean-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const printed: string[] = [];
+const context = {
+  signal: new AbortController().signal,
+  step: () => {},
+  print: (text: string) => void printed.push(text),
+} as unknown as TaskContext;
+
+const clean = (allocation: string, readings: readonly GpuReading[] = []) =>
+  nodeClean({
+    directory,
+    groups: undefined,
+    gpus: { inspect: async () => [], readings: () => readings },
+    times: { interval: 10, grace: 100, limit: 10_000 },
+  }).run({ allocation } as never, context);
+
+function start(allocation: string, script: string): ChildProcess {
+  return spawn('/bin/sh', ['-c', script], { env: { ...process.env, [allocationMarker]: allocation }, stdio: 'ignore' });
+}
+
+test('ends the processes of the allocation, also those that ignore SIGTERM, and deletes its files', async () => {
+  mkdirSync(join(directory, 'a1', 'deep'), { recursive: true });
+  writeFileSync(join(directory, 'a1', 'deep', 'file'), '');
+  mkdirSync(join(directory, 'a2'));
+  const [own, other] = [start('a1', 'trap "" TERM; setsid sleep 600 & sleep 600; sleep 600'), start('a2', 'sleep 600')];
+  while ((await processesMarked(allocationMarker, 'a1')).length < 3) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(await clean('a1')).toEqual({});
+  expect(await processesMarked(allocationMarker, 'a1')).toEqual([]);
+  expect(existsSync(join(directory, 'a1'))).toBe(false);
+  expect(existsSync(join(directory, 'a2'))).toBe(true);
+  expect(own.pid).toBeDefined();
+  expect(other.exitCode).toBeNull();
+  expect(await clean('a2')).toEqual({});
+});
+
+test('has nothing to do for an allocation that left nothing', async () => {
+  expect(await clean('never')).toEqual({});
+});
+
+test('reports memory of GPUs that its processes still hold', async () => {
+  const { pid = 0 } = start('a3', 'sleep 600');
+  while ((await processesMarked(allocationMarker, 'a3')).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  const reading = { uuid: 'GPU-1', throttle: [], unreadable: [], processes: [{ pid }] };
+  await expect(clean('a3', [reading])).rejects.toMatchObject({
+    code: 'NotClean',
+    report: [{ name: 'GPU-1' }],
+    message: `GPU-1: its memory is still used by the processes ${pid}`,
+  });
+});
+
+test.each(['..', 'a/b', '', 'A'])('refuses the id %j', async (id) => {
+  await expect(clean(id)).rejects.toMatchObject({ code: 'InvalidParameters' });
+});
+
+test('reads mount points with spaces', () => {
+  expect(mountPoints('36 35 98:0 / /mnt/a\\040b rw - ext4 /dev/x rw\n37 36 0:1 / /mnt/c rw - tmpfs t rw\n')).toEqual([
+    '/mnt/a b',
+    '/mnt/c',
+  ]);
+});
+
+const mayMount = ((): boolean => {
+  try {
+    const probe = join(directory, 'probe');
+    mkdirSync(probe);
+    execFileSync('mount', ['-t', 'tmpfs', 'capstan-test', probe], { stdio: 'ignore' });
+    execFileSync('umount', [probe], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+test.skipIf(!mayMount)('unmounts, also mounts over each other, and deletes nothing below a mount that stays', async () => {
+  const mount = join(directory, 'a4', 'data');
+  mkdirSync(mount, { recursive: true });
+  for (const _ of [1, 2]) execFileSync('mount', ['-t', 'tmpfs', 'capstan-test', mount]);
+  writeFileSync(join(mount, 'theirs'), '');
+  const busy = spawn('sleep', ['600'], { cwd: mount, stdio: 'ignore' });
+  await expect(clean('a4')).rejects.toMatchObject({ code: 'NotClean', message: expect.stringContaining('is still mounted') });
+  expect(existsSync(join(mount, 'theirs'))).toBe(true);
+  busy.kill();
+  await new Promise((resolve) => busy.once('exit', resolve));
+  expect(await clean('a4')).toEqual({});
+  expect(existsSync(join(directory, 'a4'))).toBe(false);
+});

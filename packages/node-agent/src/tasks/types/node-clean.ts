@@ -1,0 +1,150 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { GpuReading } from '@capstan/api';
+import { ProcessGroup } from '../../processes/cgroup.ts';
+import { allocationMarker, processEntry, processesMarked } from '../../processes/proc.ts';
+import { TaskFailure } from '../failure.ts';
+import { type TaskContext, type TaskType, taskType } from '../task-type.ts';
+import type { GpuInspector } from './gpu-inspect.ts';
+
+const execute = promisify(execFile);
+/** An id becomes a part of paths. */
+const idPattern = /^[a-z0-9][a-z0-9-]{0,127}$/;
+/** In milliseconds: between two looks at processes, until they are killed, and until they are given up. */
+const times = { interval: 50, grace: 5_000, limit: 15_000 };
+
+export interface CleanOptions {
+  /** Has a folder for each allocation, with its files and mounts. */
+  readonly directory: string;
+  /** The folder of cgroups; each allocation has one of its name. Undefined without cgroups. */
+  readonly groups: string | undefined;
+  readonly gpus: GpuInspector & { readings(): readonly GpuReading[] };
+  readonly times?: Partial<typeof times>;
+}
+
+interface Finding {
+  readonly name: string;
+  readonly message: string;
+}
+
+/** Ends the processes of an allocation, unmounts and deletes its files, and reports everything that remains. */
+export function nodeClean(options: CleanOptions): TaskType {
+  return taskType<'nodeClean'>({
+    name: 'node.clean',
+    field: 'nodeClean',
+    afterCrash: 'rerun',
+    check: async () => false,
+    async run({ allocation }, context) {
+      if (!idPattern.test(allocation))
+        throw new TaskFailure('InvalidParameters', `expected the id of an allocation, found ${JSON.stringify(allocation)}`);
+      const folder = join(options.directory, allocation);
+      context.step('ending processes');
+      const processes = await endProcesses(allocation, options, context);
+      context.step('unmounting');
+      const mounts = await unmountBelow(folder, context);
+      context.step('deleting files');
+      // Never through a mount: the files below it may belong to somebody else.
+      const files = mounts.length > 0 ? [] : await deleteFiles(folder);
+      context.step('looking at the GPUs');
+      const report = [...processes.left, ...mounts, ...files, ...(await gpuMemory(processes.seen, options.gpus))];
+      for (const { name, message } of report) context.print(`${name}: ${message}\n`);
+      if (report.length > 0) throw new TaskFailure('NotClean', sentenceOf(report), { report });
+      return {};
+    },
+  });
+}
+
+const sentenceOf = (report: readonly Finding[]): string =>
+  report
+    .map(({ name, message }) => `${name}: ${message}`)
+    .join('; ')
+    .slice(0, 4096);
+
+async function endProcesses(
+  allocation: string,
+  { groups, times: own }: CleanOptions,
+  { signal }: TaskContext,
+): Promise<{ readonly seen: ReadonlySet<number>; readonly left: Finding[] }> {
+  const { interval, grace, limit } = { ...times, ...own };
+  const group = groups === undefined ? undefined : new ProcessGroup(join(groups, allocation));
+  const seen = new Set<number>();
+  for (let waited = 0; ; waited += interval) {
+    const left = await membersOf(allocation, group);
+    if (left.length === 0) break;
+    signal.throwIfAborted();
+    if (waited >= limit) return { seen, left: left.map((pid) => ({ name: `process ${pid}`, message: 'could not be ended' })) };
+    const isForced = waited >= grace;
+    if (isForced) await group?.killAll();
+    for (const pid of left) if (isForced || !seen.has(pid)) send(pid, isForced ? 'SIGKILL' : 'SIGTERM');
+    for (const pid of left) seen.add(pid);
+    await sleep(interval);
+  }
+  await group?.remove();
+  return { seen, left: [] };
+}
+
+async function membersOf(allocation: string, group: ProcessGroup | undefined): Promise<number[]> {
+  const members = (await group?.members()) ?? [];
+  const entries = await Promise.all(members.map(processEntry));
+  const alive = entries.flatMap((entry) => (entry === undefined || entry.isZombie ? [] : [entry.pid]));
+  return [...new Set([...alive, ...(await processesMarked(allocationMarker, allocation))])];
+}
+
+function send(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+async function unmountBelow(folder: string, { signal }: TaskContext): Promise<Finding[]> {
+  const failures = new Map<string, string>();
+  // The deepest first, and those that are mounted over each other as often as they are.
+  for (let left = await mountsBelow(folder); left.some((path) => !failures.has(path)); left = await mountsBelow(folder)) {
+    signal.throwIfAborted();
+    const path = left.findLast((one) => !failures.has(one))!;
+    await execute('umount', [path]).catch((error: Error) => failures.set(path, error.message.trim()));
+  }
+  return [...failures].map(([path, why]) => ({ name: path.slice(0, 253), message: `is still mounted: ${why}`.slice(0, 1024) }));
+}
+
+async function mountsBelow(folder: string): Promise<string[]> {
+  const text = await readFile('/proc/self/mountinfo', 'utf8');
+  return mountPoints(text).filter((path) => path === folder || path.startsWith(`${folder}/`));
+}
+
+/** The mount points in `/proc/self/mountinfo`, in the order in which they were mounted. */
+export function mountPoints(text: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    const path = line.split(' ')[4];
+    return path === undefined
+      ? []
+      : [path.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))];
+  });
+}
+
+async function deleteFiles(folder: string): Promise<Finding[]> {
+  try {
+    await rm(folder, { recursive: true, force: true });
+    return [];
+  } catch (error) {
+    const left = await readdir(folder).catch(() => []);
+    return [
+      { name: folder.slice(0, 253), message: `${left.length} files could not be deleted: ${(error as Error).message}`.slice(0, 1024) },
+    ];
+  }
+}
+
+/** GPUs on which processes of the allocation still hold memory. */
+async function gpuMemory(seen: ReadonlySet<number>, gpus: CleanOptions['gpus']): Promise<Finding[]> {
+  if (seen.size === 0) return [];
+  await gpus.inspect();
+  return gpus.readings().flatMap(({ uuid, processes }) => {
+    const left = processes.filter(({ pid }) => seen.has(pid)).map(({ pid }) => pid);
+    return left.length === 0 ? [] : [{ name: uuid, message: `its memory is still used by the processes ${left.join(', ')}` }];
+  });
+}
