@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import type { GpuReading, NodeTaskStatus } from '@capstan/api';
@@ -7,6 +8,7 @@ import { processGroups } from '../processes/cgroup.ts';
 import { bootId } from '../processes/proc.ts';
 import { Supervisor } from '../processes/supervisor.ts';
 import type { RoutedRequest } from '../requests/router.ts';
+import { Services } from '../services/services.ts';
 import { TaskEngine } from './engine.ts';
 import { Journal, type Moment } from './journal.ts';
 import { TaskOutput } from './output.ts';
@@ -22,6 +24,7 @@ import { nodeClean } from './types/node-clean.ts';
 import { packageEnsure } from './types/package-ensure.ts';
 import { probeCommand, probeHttp, probeTcp } from './types/probes.ts';
 import { processRun } from './types/process-run.ts';
+import { serviceEnsure } from './types/service-ensure.ts';
 
 export interface TaskRunnerOptions {
   /** For root:platform. */
@@ -43,6 +46,7 @@ export class TaskRunner implements AsyncDisposable {
   readonly #outputs: TaskOutput;
   readonly #reports: TaskReports;
   readonly #engine: TaskEngine;
+  readonly #services: Services;
 
   private constructor(options: TaskRunnerOptions, journal: Journal, groups: string | undefined) {
     const { client, node, stateDirectory, backoff, log, gpus } = options;
@@ -51,13 +55,16 @@ export class TaskRunner implements AsyncDisposable {
     this.#outputs = new TaskOutput({ directory: join(stateDirectory, 'output'), limit: outputLimit });
     this.#reports = new TaskReports({ client, node, backoff, log });
     const scripts = new StoredScripts({ client, directory: join(stateDirectory, 'scripts') });
+    const processes = new Supervisor({ directory: join(stateDirectory, 'processes'), groups });
+    this.#services = new Services({ directory: join(stateDirectory, 'services'), processes, log });
     this.#engine = new TaskEngine({
       journal,
       outputs: this.#outputs,
-      processes: new Supervisor({ directory: join(stateDirectory, 'processes'), groups }),
+      processes,
       types: [
         fileWrite,
         packageEnsure,
+        serviceEnsure({ services: this.#services, hasSystemd: existsSync('/run/systemd/system') }),
         processRun(scripts),
         probeHttp,
         probeTcp,
@@ -81,6 +88,7 @@ export class TaskRunner implements AsyncDisposable {
   /** Continues the tasks of the journal, and follows those of the control plane until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, node, log } = this.#options;
+    await this.#services.resume();
     this.#engine.resume();
     await watchTasks({ client, node, engine: this.#engine, log }, signal);
   }
@@ -92,6 +100,7 @@ export class TaskRunner implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#engine[Symbol.asyncDispose]();
+    await this.#services[Symbol.asyncDispose]();
     await this.#reports[Symbol.asyncDispose]();
     await this.#journal[Symbol.asyncDispose]();
   }

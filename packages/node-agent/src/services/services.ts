@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Backoff, type BackoffOptions, sameJson } from '@capstan/machinery';
+import { writeAtomically } from '@capstan/pki';
+import { type ProcessDriver, ProcessExists } from '../processes/driver.ts';
+
+/** A program that the agent keeps running. */
+export interface ServiceSpec {
+  readonly command: readonly [program: string, ...args: string[]];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+interface Stored extends ServiceSpec {
+  /** Counts the changes of the service; a part of the ids of its processes. */
+  readonly version: number;
+}
+
+export interface ServicesOptions {
+  /** Holds one file for each service. They may contain secrets. */
+  readonly directory: string;
+  readonly processes: ProcessDriver;
+  readonly backoff?: BackoffOptions;
+  /** In milliseconds, between two looks at a process. */
+  readonly interval?: number;
+  readonly log: (line: string) => void;
+}
+
+/** In milliseconds: how long a process may take to end. */
+const grace = 10_000;
+/** In milliseconds: a process that ran this long restarts as if it had never failed. */
+const healthyAfter = 30_000;
+const outputLimit = 16 << 20;
+
+interface Kept {
+  readonly stored: Stored;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** Services of a machine without systemd: processes that are restarted when they end, and that outlive the agent, as the next one finds them again. */
+export class Services implements AsyncDisposable {
+  readonly #options: ServicesOptions;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(options: ServicesOptions) {
+    this.#options = options;
+  }
+
+  /** Continues with all services that are stored. */
+  async resume(): Promise<void> {
+    const files = await readdir(this.#options.directory).catch(() => []);
+    for (const file of files.filter((one) => one.endsWith('.json'))) {
+      const name = file.slice(0, -'.json'.length);
+      this.#keep(name, JSON.parse(await readFile(this.#file(name), 'utf8')) as Stored);
+    }
+  }
+
+  /** Whether the service runs, or is stopped if no spec is given. */
+  async is(name: string, spec: ServiceSpec | undefined): Promise<boolean> {
+    const kept = this.#kept.get(name);
+    if (kept === undefined || spec === undefined) return kept === spec;
+    const { version: _, ...present } = kept.stored;
+    return sameJson(present, spec) && (await this.#running(name, kept.stored)) !== undefined;
+  }
+
+  /** Resolves when the process has been started. Replaces a service that has another spec. */
+  async ensure(name: string, spec: ServiceSpec): Promise<void> {
+    const before = this.#kept.get(name)?.stored;
+    const { version = 0, ...present } = before ?? {};
+    if (before === undefined || !sameJson(present, spec)) {
+      if (before !== undefined) await this.stop(name);
+      const stored = { ...spec, version: version === 0 ? Date.now() : version + 1 };
+      await mkdir(this.#options.directory, { recursive: true, mode: 0o700 });
+      await writeAtomically(this.#file(name), JSON.stringify(stored), 0o600);
+      this.#keep(name, stored);
+    }
+    for (let tries = 0; tries < 100; tries++) {
+      if ((await this.#running(name, this.#kept.get(name)!.stored)) !== undefined) return;
+      await sleep(this.#interval);
+    }
+    throw new Error(`the service ${name} does not stay alive`);
+  }
+
+  /** Ends the service and forgets it. */
+  async stop(name: string): Promise<void> {
+    const kept = this.#kept.get(name);
+    if (kept === undefined) return;
+    await rm(this.#file(name), { force: true });
+    kept.stop.abort();
+    await kept.ended;
+    this.#kept.delete(name);
+    const { processes } = this.#options;
+    for (const id of await this.#idsOf(name, kept.stored)) {
+      await processes.kill(id, grace);
+      await processes.forget(id);
+    }
+  }
+
+  /** Leaves the processes alone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { stop } of this.#kept.values()) stop.abort();
+    await Promise.all([...this.#kept.values()].map(({ ended }) => ended));
+  }
+
+  get #interval(): number {
+    return this.#options.interval ?? 1_000;
+  }
+
+  #keep(name: string, stored: Stored): void {
+    const stop = new AbortController();
+    const ended = this.#follow(name, stored, stop.signal).catch((error: unknown) =>
+      this.#options.log(`the service ${name} is given up: ${String(error)}`),
+    );
+    this.#kept.set(name, { stored, stop, ended });
+  }
+
+  async #follow(name: string, stored: Stored, signal: AbortSignal): Promise<void> {
+    const { processes, log, backoff: limits = { base: 500, max: 60_000 } } = this.#options;
+    const backoff = new Backoff(limits);
+    let next = 1 + Math.max(0, ...(await this.#idsOf(name, stored)).map((id) => Number(id.split('-').at(-1))));
+    while (!signal.aborted) {
+      let current = await this.#running(name, stored);
+      const began = performance.now();
+      if (current === undefined) {
+        current = `${prefixOf(name, stored)}${next++}`;
+        await processes
+          .start({ id: current, command: stored.command, environment: stored.environment ?? {}, outputLimit })
+          .catch((error: unknown) => {
+            if (!(error instanceof ProcessExists)) throw error;
+          });
+      }
+      while (!signal.aborted && (await processes.find(current))?.phase === 'running')
+        await sleep(this.#interval, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      const state = await processes.find(current);
+      // What it started may still run, and would be in the way of the next one.
+      await processes.kill(current, grace);
+      await processes.forget(current);
+      if (performance.now() - began >= healthyAfter) backoff.reset();
+      const wait = backoff.next();
+      log(
+        `the service ${name} ended (${state?.phase === 'exited' ? `exit code ${state.code}` : (state?.phase ?? 'no record')}), restarting it in ${Math.round(wait)} ms`,
+      );
+      await sleep(wait, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async #running(name: string, stored: Stored): Promise<string | undefined> {
+    for (const id of await this.#idsOf(name, stored)) if ((await this.#options.processes.find(id))?.phase === 'running') return id;
+    return undefined;
+  }
+
+  async #idsOf(name: string, stored: Stored): Promise<string[]> {
+    const prefix = prefixOf(name, stored);
+    return (await this.#options.processes.list()).filter((id) => id.startsWith(prefix) && /^\d+$/.test(id.slice(prefix.length)));
+  }
+
+  #file(name: string): string {
+    return join(this.#options.directory, `${name}.json`);
+  }
+}
+
+function prefixOf(name: string, { version }: Stored): string {
+  return `service-${createHash('sha256').update(name).digest('hex').slice(0, 20)}-${version}-`;
+}

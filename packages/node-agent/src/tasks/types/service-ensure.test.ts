@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import type { ServiceSpec } from '../../services/services.ts';
+import type { TaskContext } from '../task-type.ts';
+import { serviceEnsure } from './service-ensure.ts';
+
+const context = { step: () => {} } as unknown as TaskContext;
+const kept = new Map<string, ServiceSpec>();
+const type = serviceEnsure({
+  hasSystemd: false,
+  services: {
+    is: async (name, spec) => JSON.stringify(kept.get(name)) === JSON.stringify(spec),
+    ensure: async (name, spec) => void kept.set(name, spec),
+    stop: async (name) => void kept.delete(name),
+  },
+});
+
+test('starts and stops a service with a command, once', async () => {
+  const wanted = { name: 'web', state: 'running', command: ['/bin/web', '--port', '80'], environment: { A: 'b' } } as never;
+  expect(await type.check(wanted, context)).toBe(false);
+  await type.run(wanted, context);
+  expect(kept.get('web')).toEqual({ command: ['/bin/web', '--port', '80'], environment: { A: 'b' } });
+  expect(await type.check(wanted, context)).toBe(true);
+  const stopped = { name: 'web', state: 'stopped', command: ['/bin/web'] } as never;
+  expect(await type.check(stopped, context)).toBe(false);
+  await type.run(stopped, context);
+  expect(await type.check(stopped, context)).toBe(true);
+});
+
+test('needs a command where systemd does not run', async () => {
+  await expect(type.check({ name: 'sshd', state: 'running' } as never, context)).rejects.toMatchObject({ code: 'NotSupported' });
+});
