@@ -14,6 +14,7 @@ export const exitCodes = {
   notRunning: 12,
   unhealthy: 13,
   nodeRefused: 14,
+  notRenewed: 15,
 } as const;
 
 export type ExitReason = keyof typeof exitCodes;

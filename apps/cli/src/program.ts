@@ -11,6 +11,7 @@ import { exitCodes, Failure } from './failure.ts';
 import { examples, settingsHelp } from './help.ts';
 import { addAllocations } from './program-allocations.ts';
 import { addAudit } from './program-audit.ts';
+import { addAuthority } from './program-authority.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
 import { addKubelets } from './program-kubelets.ts';
 import { addNodes } from './program-nodes.ts';
@@ -150,6 +151,7 @@ function createProgram(): Command {
   addNodes(program);
   addAllocations(program);
   addTasks(program);
+  addAuthority(program);
   addSnapshot(program);
   program
     .command('version')

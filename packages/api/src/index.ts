@@ -4,6 +4,7 @@ export { boundObjects } from './capstan/bound-objects.ts';
 export * from './capstan/node-accounts.ts';
 export * from './capstan/node-pages.ts';
 export { appliedAnnotation, builtInKindsAnnotation, platformWorkspace } from './capstan/platform.ts';
+export { serverLeaseAnnotations, serverLeaseLabel } from './capstan/server-leases.ts';
 export type {
   CreatedWorkspace,
   DefaultBindingsState,

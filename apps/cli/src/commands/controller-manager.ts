@@ -1,14 +1,14 @@
 import { settleMemory } from '@capstan/apiserver/settle';
-import { Client } from '@capstan/client';
+import { Client, type Connection } from '@capstan/client';
 import { Manager, Metrics, requestMetrics } from '@capstan/controller';
 import { addControllers, chosenControllers, controllers } from '@capstan/controllers';
 import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type ControllerManagerConfig, controllerManagerShape } from '../config/controller-manager.ts';
 import { explain } from '../failure.ts';
 import { processLog } from '../log.ts';
-import { readConnection } from './kubeconfig.ts';
+import { withCurrentAuthority } from './kubeconfig.ts';
 import { announceManager, listening } from './listening.ts';
-import { type ControllerManagerFlags, managerSettings } from './manager-settings.ts';
+import { type ControllerManagerFlags, type ManagerSettings, managerSettings } from './manager-settings.ts';
 import { shutdownSignal } from './shutdown.ts';
 
 export type { ControllerManagerFlags } from './manager-settings.ts';
@@ -21,10 +21,28 @@ export async function controllerManager(flags: ControllerManagerFlags): Promise<
     flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'controllerManager', controllerManagerShape);
   const { settings: file } = config;
   const settings = managerSettings(flags, config);
-  const { host, port, leaderElection } = settings;
-  const connection = readConnection(settings.kubeconfigPath, 'controller-manager');
   const signal = shutdownSignal();
   const write = processLog({ process: 'controller-manager', format: flags.logFormat ?? config.logFormat ?? 'text' });
+  settleMemory(signal);
+  try {
+    await withCurrentAuthority({ path: settings.kubeconfigPath, processName: 'controller-manager' }, signal, (connection, stop) =>
+      runControllers({ settings, file, connection, write }, stop),
+    );
+  } catch (error) {
+    throw explain(error, settings);
+  }
+  if (process.connected) process.disconnect();
+}
+
+interface Run {
+  readonly settings: ManagerSettings;
+  readonly file: ControllerManagerConfig;
+  readonly connection: Connection;
+  readonly write: (line: string) => void;
+}
+
+async function runControllers({ settings, file, connection, write }: Run, signal: AbortSignal): Promise<void> {
+  const { host, port, leaderElection } = settings;
   const metrics = new Metrics();
   const clientOptions = { userAgent, onRequest: requestMetrics(metrics) };
   using client = new Client(connection, clientOptions);
@@ -43,19 +61,13 @@ export async function controllerManager(flags: ControllerManagerFlags): Promise<
     ...(file.concurrency && { concurrency: file.concurrency }),
     ...(file.useAccounts !== undefined && { useAccounts: file.useAccounts }),
   });
-  settleMemory(signal);
   const running = manager.run(signal);
-  try {
-    const url = await Promise.race([running, listening(manager, host)]);
-    if (url !== undefined) {
-      write(`controllers run against ${connection.server}, health at ${url}`);
-      if (settings.signing === undefined)
-        write('certificates are approved but not signed: no signer is configured; see "signing" in the configuration file');
-      announceManager(url, { host, kubeconfigPath: settings.kubeconfigPath });
-    }
-    await running;
-  } catch (error) {
-    throw explain(error, settings);
+  const url = await Promise.race([running, listening(manager, host)]);
+  if (url !== undefined) {
+    write(`controllers run against ${connection.server}, health at ${url}`);
+    if (settings.signing === undefined)
+      write('certificates are approved but not signed: no signer is configured; see "signing" in the configuration file');
+    announceManager(url, { host, kubeconfigPath: settings.kubeconfigPath });
   }
-  if (process.connected) process.disconnect();
+  await running;
 }

@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, type Credentials, connectionOf, loadKubeconfig } from '@capstan/client';
 import { Failure } from '../failure.ts';
 
@@ -47,6 +48,51 @@ function renewedCredentials(path: string, first: Credentials, now: () => number)
       held.refused?.(credential);
     },
   };
+}
+
+const followEvery = 2_000;
+
+/**
+ * Calls `run` with the connection that a kubeconfig describes, and again with the new one when the file names other authorities: controllers hand them
+ * on. `run` ends when its signal aborts.
+ */
+export async function withCurrentAuthority(
+  { path, processName, every = followEvery }: { readonly path: string; readonly processName: string; readonly every?: number },
+  signal: AbortSignal,
+  run: (connection: Connection, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    const connection = readConnection(path, processName);
+    const other = new AbortController();
+    const stop = AbortSignal.any([signal, other.signal]);
+    const change = authorityChange({ path, connection, every }, stop).then(() => other.abort());
+    try {
+      await run(connection, stop);
+      // It ended on its own.
+      if (!stop.aborted) return;
+    } finally {
+      other.abort();
+      await change;
+    }
+  }
+}
+
+async function authorityChange(
+  { path, connection, every }: { readonly path: string; readonly connection: Connection; readonly every: number },
+  signal: AbortSignal,
+): Promise<void> {
+  let seen = changeOf(path);
+  while (!signal.aborted) {
+    await sleep(every, undefined, { signal, ref: false }).catch(() => {});
+    const change = changeOf(path);
+    if (change === undefined || change === seen) continue;
+    try {
+      if (connectionOf(loadKubeconfig({ path })).ca?.toString() !== connection.ca?.toString()) return;
+      seen = change;
+    } catch {
+      // Half a file: read it again.
+    }
+  }
 }
 
 function changeOf(path: string): number | undefined {

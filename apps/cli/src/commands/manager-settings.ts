@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { SigningSettings } from '@capstan/controllers';
@@ -54,9 +55,26 @@ function signing(file: ControllerManagerConfig['signing'] = {}, dataDirectory: s
   if (file.certificateFile === undefined && !(existsSync(certificateFile) && existsSync(keyFile))) return undefined;
   const read = (path: string): string => readPem(path);
   // Read again for each certificate: the signer is renewed while this process runs.
-  const load = () => ({ certificate: read(certificateFile), key: read(keyFile) });
+  const load = () => {
+    const [certificate, key] = [read(certificateFile), read(keyFile)];
+    // Both are replaced when the authority is rotated, one after the other.
+    if (!isPair(certificate, key))
+      throw new Failure(
+        'badCertificate',
+        `${keyFile} is not the key of ${certificateFile}. Put the two files that belong together in their places.`,
+      );
+    return { certificate, key };
+  };
   load();
   return { load, ...(file.maximumHours !== undefined && { maximumSeconds: file.maximumHours * 3600 }) };
+}
+
+function isPair(certificate: string, key: string): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
 }
 
 function readPem(path: string): string {

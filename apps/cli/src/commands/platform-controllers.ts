@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { settleMemory } from '@capstan/apiserver/settle';
+import type { Connection } from '@capstan/client';
 import { platformLease, platformManager, reportRejections } from '@capstan/platform';
 import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type PlatformControllersConfig, platformControllersShape } from '../config/platform-controllers.ts';
@@ -7,7 +8,7 @@ import { explain } from '../failure.ts';
 import { processLog } from '../log.ts';
 import { products } from '../products.ts';
 import { electionSettings } from './election.ts';
-import { readConnection } from './kubeconfig.ts';
+import { withCurrentAuthority } from './kubeconfig.ts';
 import { announceManager, listening } from './listening.ts';
 import type { ControllerManagerFlags } from './manager-settings.ts';
 import { defaultDataDirectory, defaultPlatformHealthPort } from './options.ts';
@@ -20,11 +21,28 @@ export async function platformControllers(flags: PlatformControllersFlags): Prom
   const config: ProcessConfig<PlatformControllersConfig> =
     flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'platformControllers', platformControllersShape);
   const settings = platformSettings(flags, config);
-  const { host, port, leaderElection, kubeconfigPath } = settings;
-  const connection = readConnection(kubeconfigPath, 'platform-controllers');
   const signal = shutdownSignal();
   const write = processLog({ process: 'platform-controllers', format: flags.logFormat ?? config.logFormat ?? 'text' });
   using _reporting = reportRejections(write);
+  settleMemory(signal);
+  try {
+    await withCurrentAuthority({ path: settings.kubeconfigPath, processName: 'platform-controllers' }, signal, (connection, stop) =>
+      runProducts({ settings, connection, write }, stop),
+    );
+  } catch (error) {
+    throw explain(error, settings);
+  }
+  if (process.connected) process.disconnect();
+}
+
+interface Run {
+  readonly settings: ReturnType<typeof platformSettings>;
+  readonly connection: Connection;
+  readonly write: (line: string) => void;
+}
+
+async function runProducts({ settings, connection, write }: Run, signal: AbortSignal): Promise<void> {
+  const { host, port, leaderElection, kubeconfigPath } = settings;
   using platform = platformManager({
     products,
     connection,
@@ -33,20 +51,14 @@ export async function platformControllers(flags: PlatformControllersFlags): Prom
     log: write,
     ...(leaderElection && { leaderElection }),
   });
-  settleMemory(signal);
   const running = platform.manager.run(signal);
-  try {
-    const url = await Promise.race([running, listening(platform.manager, host)]);
-    if (url !== undefined) {
-      const names = products.map(({ name }) => name).join(', ') || 'none';
-      write(`platform controllers run against ${connection.server}, products: ${names}, health at ${url}`);
-      announceManager(url, { host, kubeconfigPath });
-    }
-    await running;
-  } catch (error) {
-    throw explain(error, settings);
+  const url = await Promise.race([running, listening(platform.manager, host)]);
+  if (url !== undefined) {
+    const names = products.map(({ name }) => name).join(', ') || 'none';
+    write(`platform controllers run against ${connection.server}, products: ${names}, health at ${url}`);
+    announceManager(url, { host, kubeconfigPath });
   }
-  if (process.connected) process.disconnect();
+  await running;
 }
 
 function platformSettings(flags: PlatformControllersFlags, config: ProcessConfig<PlatformControllersConfig>) {

@@ -1,25 +1,13 @@
 import { createHash } from 'node:crypto';
-import { rootCluster } from '@capstan/api';
+import { serverLeaseAnnotations as annotation, serverLeaseLabel as identityLabel, rootCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { fieldsOf, formatMicroTime, type KubeObject, textOf } from '@capstan/machinery';
 import type { Addresses } from './addresses.ts';
 import type { Installation } from './installation.ts';
 
-/** Kubernetes' label and namespace for the Leases of API servers. */
-const identityLabel = 'apiserver.kubernetes.io/identity';
+/** Kubernetes' namespace for the Leases of API servers. */
 const namespace = 'kube-system';
 const leases = { group: 'coordination.k8s.io', resource: 'leases' } as const;
-
-const annotation = {
-  url: 'capstan.dev/url',
-  endpoint: 'capstan.dev/endpoint',
-  authority: 'capstan.dev/authority',
-  signer: 'capstan.dev/signer',
-  otherAuthority: 'capstan.dev/other-authority',
-  otherSigner: 'capstan.dev/other-signer',
-  phase: 'capstan.dev/authority-phase',
-  serviceAccountKey: 'capstan.dev/service-account-key',
-} as const;
 
 /**
  * How often a server renews its Lease, and how long the Lease is valid, in seconds: two renewals may fail, and clocks may differ
