@@ -38,6 +38,17 @@ export class EnrollmentTokens implements TokenAuthenticator {
     return { user, audiences: shared };
   };
 
+  all(): NodeEnrollment[] {
+    const cluster = this.#options.platform();
+    const found: NodeEnrollment[] = [];
+    if (cluster === undefined) return found;
+    this.#enrollments.entries.walk(`${cluster}//`, `${cluster}//\uffff`, (entry) => {
+      found.push(entry.parse() as NodeEnrollment);
+      return true;
+    });
+    return found;
+  }
+
   /** The enrolment of a token; undefined if the token is of another kind. Throws if it is of this kind and wrong. */
   find(token: string): NodeEnrollment | undefined {
     const { platform, now } = this.#options;

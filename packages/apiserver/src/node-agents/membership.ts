@@ -8,7 +8,7 @@ import { agentOf } from './agent-certificate.ts';
 import type { EnrollmentTokens } from './enrollment-tokens.ts';
 import type { NodeIdentities } from './identities.ts';
 import { type NodeSigner, requestedKey, type Wanted } from './issuing.ts';
-import type { NodeObjects } from './objects.ts';
+import type { NodeObjects, Warning } from './objects.ts';
 import { refused } from './refusal.ts';
 import { enroll, renew, type Times, type Transition } from './transitions.ts';
 
@@ -80,6 +80,7 @@ export class NodeMembership {
       );
       if (isLocked) {
         log(`the GPUNode ${node} was locked: ${identity.locked?.reason}`);
+        await this.#warn({ node, uid }, { reason: 'NodeLocked', message: identity.locked?.reason ?? '' });
         throw refused('NodeLocked', node);
       }
       return issued(signer, { node, uid, publicKey, generation: identity.generation, times });
@@ -97,20 +98,30 @@ export class NodeMembership {
   async #consume(enrollment: NodeEnrollment, { key, uid }: { key: string; uid: string }): Promise<void> {
     const { objects, now, log } = this.#options;
     let isReplay = false;
+    let isNews = false;
     await objects.changeEnrollment(enrollment, ({ status = {} }) => {
       isReplay = status.key !== undefined && status.key !== key;
       if (status.key === key) return status;
       const at = now();
       const time = at.toISOString();
       if (!isReplay) return { ...status, key, nodeUid: uid, usedAt: time };
-      const isNews = status.replay === undefined || at.getTime() - Date.parse(status.replay.at) >= quietAfterReplay;
+      isNews = status.replay === undefined || at.getTime() - Date.parse(status.replay.at) >= quietAfterReplay;
       return isNews ? { ...status, replay: { key, at: time } } : status;
     });
     if (!isReplay) return;
-    log(
-      `the token of the NodeEnrollment ${enrollment.metadata.name} for the node ${enrollment.spec.node} was used again, with another key`,
-    );
-    throw refused('TokenReplayed', enrollment.spec.node);
+    const { node } = enrollment.spec;
+    const message = `the token of the NodeEnrollment ${enrollment.metadata.name} for the node ${node} was used again, with another key`;
+    log(message);
+    if (isNews) await this.#warn({ node, uid }, { reason: 'TokenReplayed', message });
+    throw refused('TokenReplayed', node);
+  }
+
+  /** An Event that cannot be written changes nothing for the machine that asks. */
+  async #warn(target: { readonly node: string; readonly uid: string }, warning: Warning): Promise<void> {
+    const { objects, log } = this.#options;
+    await objects.warn(target, warning).catch((error: unknown) => {
+      log(`the event ${warning.reason} of the GPUNode ${target.node} could not be written: ${String(error)}`);
+    });
   }
 
   async #change(

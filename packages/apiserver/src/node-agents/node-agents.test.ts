@@ -21,6 +21,9 @@ const lines: string[] = [];
 beforeAll(async () => {
   server = await startTestServer({ log: (line) => void lines.push(line) });
   await createPlatform(server);
+  // Every real workspace has it.
+  const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } };
+  expect((await server.call(`${platformPath}/api/v1/namespaces`, { method: 'POST', body })).code).toBe(201);
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -31,6 +34,11 @@ const getEnrollment = async (name: string): Promise<NodeEnrollment> =>
   (await server.call(`${fleetPath}/nodeenrollments/${name}`)).json() as NodeEnrollment;
 const leases = (namespace: string): string => `${platformPath}/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 const lease = (name: string): object => ({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec: {} });
+/** The reasons of the Warning Events about a node. */
+const warnings = async (node: string): Promise<unknown[]> =>
+  (await server.call(`${platformPath}/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=${node},type=Warning`))
+    .json()
+    .items!.map((event) => event['reason']);
 const isAccepted = async (agent: Agent): Promise<boolean> => (await callAs(server, agent, nodePath(agent.node))).code === 200;
 
 describe('the authority', () => {
@@ -70,6 +78,7 @@ describe('enrolment', () => {
     expect((await getNode('a2')).status?.identity?.generation).toBe(1);
     const replay = await enroll(server, { token, node: 'a2', key: newKey() });
     expect([replay.code, refusalOf(replay)]).toEqual([403, 'TokenReplayed']);
+    expect(await warnings('a2')).toEqual(['TokenReplayed']);
     expect((await getEnrollment('join-a2')).status?.replay).toBeDefined();
     expect(lines.join()).toContain('join-a2');
   });
@@ -133,6 +142,7 @@ describe('renewal', () => {
     expect([copy.code, refusalOf(copy)]).toEqual([403, 'NodeLocked']);
     expect([await isAccepted(agent), await isAccepted(right)]).toEqual([false, false]);
     expect(refusalOf(await renew(server, right, newKey()))).toBe('NodeLocked');
+    expect(await warnings(right.node)).toEqual(['NodeLocked']);
     const key = newKey();
     const again = await enroll(server, { token: await invite(server, 'b3', { name: 'again' }), node: 'b3', key });
     const { certificate } = again.json() as unknown as IssuedCertificate;

@@ -5,12 +5,14 @@ import {
   type KindReference,
   type NodeEnrollment,
   type NodeIdentityStatus,
+  type NodeRefusal,
   nodeEnrollmentKind,
   nodeNamespace,
 } from '@capstan/api';
 import { type KubeObject, StatusError } from '@capstan/machinery';
 import type { Serving } from '../handlers/serving.ts';
 import { create } from '../registry/create.ts';
+import { deleteObject } from '../registry/delete.ts';
 import { cachedEntry } from '../registry/objects.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
@@ -18,6 +20,12 @@ import { serverContext } from '../upkeep/context.ts';
 import { refused } from './refusal.ts';
 
 const manager = 'capstan-apiserver';
+const eventKind: KindReference = { group: '', version: 'v1', resource: 'events', namespaced: true, kind: 'Event' };
+
+export interface Warning {
+  readonly reason: NodeRefusal;
+  readonly message: string;
+}
 
 /** Reads and writes the objects of nodes in the workspace of the platform. */
 export class NodeObjects {
@@ -67,6 +75,40 @@ export class NodeObjects {
     } catch (error) {
       if (!isAlreadyThere(error)) throw error;
     }
+  }
+
+  async deleteEnrollment({ metadata: { name = '', uid }, spec: { node } }: NodeEnrollment): Promise<void> {
+    const { resource, context } = this.#kind(nodeEnrollmentKind, node);
+    const options = { preconditions: { ...(uid !== undefined && { uid }) } };
+    try {
+      await deleteObject(this.#serving, context, { resource, namespace: '', name, options, dryRun: false });
+    } catch (error) {
+      // Somebody else was faster.
+      if (!(error instanceof StatusError) || (error.reason !== 'NotFound' && error.reason !== 'Conflict')) throw error;
+    }
+  }
+
+  /** Writes a warning about a GPUNode for people who describe it. */
+  async warn({ node, uid }: { readonly node: string; readonly uid: string }, { reason, message }: Warning): Promise<void> {
+    const { resource, context } = this.#kind(eventKind, node);
+    const now = this.#now();
+    const time = `${now.toISOString().slice(0, 19)}Z`;
+    // Events about objects without a namespace are in this one.
+    const namespace = 'default';
+    const object: KubeObject = {
+      apiVersion: 'v1',
+      kind: eventKind.kind,
+      metadata: { name: `${node}.${now.getTime().toString(16)}`, namespace },
+      involvedObject: { apiVersion: `${gpuNodeKind.group}/${gpuNodeKind.version}`, kind: gpuNodeKind.kind, name: node, uid },
+      type: 'Warning',
+      reason,
+      message,
+      source: { component: manager },
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+    };
+    await create(this.#serving, context, { resource, namespace, object, manager, dryRun: false });
   }
 
   /** Changes the status of an enrolment. `change` is called again after a conflict. */

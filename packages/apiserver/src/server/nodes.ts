@@ -5,6 +5,7 @@ import type { Serving } from '../handlers/serving.ts';
 import type { Gauge } from '../metrics/metrics.ts';
 import { AgentConnections } from '../node-agents/connections.ts';
 import { EnrollmentTokens } from '../node-agents/enrollment-tokens.ts';
+import { deleteOldEnrollments } from '../node-agents/enrollment-upkeep.ts';
 import { NodeIdentities } from '../node-agents/identities.ts';
 import { NodeSigner } from '../node-agents/issuing.ts';
 import { NodeMembership } from '../node-agents/membership.ts';
@@ -84,6 +85,19 @@ export function membershipOf(
     lifetime: nodeCertificateLifetime,
     now,
     log,
+  });
+}
+
+/** Deletes enrolments that are over, until the signal aborts. */
+export function keepNodesTidy(
+  { platform, tokens }: Nodes,
+  serving: Serving,
+  { now, signal, log }: Lifetime & Pick<ServerOptions, 'log'>,
+): void {
+  const objects = new NodeObjects(serving, { platform, now });
+  deleteOldEnrollments({
+    ...{ tokens, objects, now, signal },
+    onError: (error) => log(`old enrolments could not be deleted: ${String(error)}`),
   });
 }
 

@@ -7,6 +7,7 @@ import { compose } from './composition.ts';
 import { openEndpoint } from './endpoint.ts';
 import { startKeepers } from './keepers.ts';
 import { kindsOf } from './kinds.ts';
+import { keepNodesTidy } from './nodes.ts';
 import type { Lifetime, RunningServer, ServerOptions } from './options.ts';
 import { openStorage } from './storage.ts';
 
@@ -40,6 +41,7 @@ async function start(options: ServerOptions, lifetime: Lifetime): Promise<Runnin
     await announce(serving, { options, pki: storage.pki.current, listener, onRenewed: storage.pki.replace, now, signal }),
   );
   keepTidy(storage.cache, options, { now, signal });
+  keepNodesTidy(access.nodes, serving, { ...lifetime, log: options.log });
   return running(options, { url, localUrl, kubeconfigPath, resources });
 }
 
