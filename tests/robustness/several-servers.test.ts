@@ -86,4 +86,40 @@ await describeWith(['etcd'], 'several API servers on one etcd', () => {
     await first.stop();
     await third.waitUntil('its own URL in the Shard', async () => (await shardUrl(other)) === urlOf(third));
   });
+
+  test('rotates the authority of servers one after another, and starts them in neighbouring phases', async () => {
+    const authority = (name: string, step: string) =>
+      run(process.execPath, [capstanProgram, 'authority', step, '--data-dir', directory.join(name)], { timeout: 30_000 });
+    const taken = async (server: Child, name: string, step: string): Promise<void> => {
+      expect(await authority(name, step)).toMatchObject({ code: 0 });
+      const phase = step === 'retire' ? 'standby' : step;
+      await server.waitUntil(phase, () => server.output.includes(`the authority is in the phase ${phase}`));
+    };
+    const isServed = async (name: string): Promise<boolean> => {
+      using asked = client(name);
+      return (await asked.ask('GET', '/api/v1/namespaces')).status === 200;
+    };
+    share('first', 'fourth');
+    await using first = await start('first');
+    await taken(first, 'first', 'prepare');
+    // In the phase standby.
+    await (await start('fourth')).stop();
+    cpSync(directory.join('first', 'pki', 'rotation.json'), directory.join('fourth', 'pki', 'rotation.json'));
+    await taken(first, 'first', 'switch');
+    // In the phase prepare.
+    await using fourth = await start('fourth');
+    expect([await isServed('first'), await isServed('fourth')]).toEqual([true, true]);
+    expect(await authority('first', 'retire')).toMatchObject({
+      code: 15,
+      stderr: expect.stringContaining(`API server ${urlOf(fourth)}, which is in the phase prepare`),
+    });
+    await taken(fourth, 'fourth', 'switch');
+    await first.waitUntil('the Lease of the other', async () => !(await authority('first', 'status')).stdout.includes('API server http'));
+    await taken(first, 'first', 'retire');
+    await taken(fourth, 'fourth', 'retire');
+    expect([await isServed('first'), await isServed('fourth')]).toEqual([true, true]);
+    // With the old authority.
+    share('third', 'fifth');
+    expect((await run(process.execPath, await command('fifth'), { timeout: 30_000 })).code).toBe(10);
+  });
 });

@@ -67,7 +67,7 @@ test('does not retire an authority without asking the server, unless forced', as
   await expect(retire(stopped)).rejects.toMatchObject({ reason: 'notRunning', message: expect.stringContaining('or use --force') });
   printed = '';
   await authorityStatus(stopped);
-  expect(printed).toContain('Who still uses the old authority is not known');
+  expect(printed).toContain('The server cannot be asked who still uses the old authority');
   await retire({ ...stopped, force: true });
   await expect(takeStep('rollback', stopped)).rejects.toMatchObject({ reason: 'usage' });
 });

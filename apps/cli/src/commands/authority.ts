@@ -43,7 +43,7 @@ export async function authorityStatus(flags: AuthorityFlags): Promise<void> {
   for (const line of columns(rows)) write(line);
   if (rotation.phase !== 'switch') return;
   const waiting = await waitingFor(dataDirectory, rotation.new.certificate).catch((error: Error) => error);
-  if (waiting instanceof Error) write(`Who still uses the old authority is not known: ${waiting.message}`);
+  if (waiting instanceof Error) write(`The server cannot be asked who still uses the old authority: ${waiting.message}`);
   else if (waiting.length === 0) write('No node and no API server uses the old authority.');
   else for (const line of ['These still use the old authority:', ...waiting.map((one) => `  ${one}`)]) write(line);
 }

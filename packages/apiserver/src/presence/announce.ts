@@ -157,10 +157,13 @@ class Presence implements Announced {
     this.#pki = pki;
     this.#options.onRenewed(pki);
     listener.replaceCertificate(pki.serving.certificate, pki.serving.key, clientAuthorities(pki, options.clientAuthority));
-    this.#writeKubeconfigs().catch((error: unknown) => options.log(`kubeconfigs could not be written: ${String(error)}`));
+    const written = this.#writeKubeconfigs().catch((error: unknown) => options.log(`kubeconfigs could not be written: ${String(error)}`));
     if (!isNewPhase) return;
-    options.log(`the authority is in the phase ${pki.rotation.phase}`);
-    this.#turn = this.#turn.then(() => this.#look(() => {}));
+    this.#turn = this.#turn.then(async () => {
+      await written;
+      options.log(`the authority is in the phase ${pki.rotation.phase}`);
+      await this.#look(() => {});
+    });
   }
 
   async #writeLease(): Promise<void> {

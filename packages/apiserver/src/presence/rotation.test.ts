@@ -124,7 +124,7 @@ it.each(['prepare', 'switch'] as const)('a rollback from %s leaves clients of th
   expect([await answer(server, old), await bundleOf(server)]).toEqual([200, 1]);
   expect((await server.call('/api/v1/namespaces')).code).toBe(200);
   expect(await answer(server, during)).toBe(phase === 'switch' ? 'untrusted' : 200);
-  // Whoever took a kubeconfig in between still trusts the server, which may not know its certificate.
+  // A client that took a kubeconfig in between still trusts the server, which may not know its certificate.
   expect(await answer(server, kubeconfig)).toBe(phase === 'switch' ? 401 : 200);
   await vi.waitFor(() => expect(fromKubeconfig(server)).toEqual(fromFiles(server)), patience);
   expect(await answer(server, fromKubeconfig(server))).toBe(200);
