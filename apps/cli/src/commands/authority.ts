@@ -25,7 +25,8 @@ export interface RetireFlags extends AuthorityFlags {
   readonly force?: boolean;
 }
 
-const write = (line: string): void => void process.stdout.write(`${line}\n`);
+/** At once: the reader may close the pipe after the first line. */
+const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`);
 
 /** Shows the phase, both authorities, and who still uses the old one. */
 export async function authorityStatus(flags: AuthorityFlags): Promise<void> {
@@ -40,12 +41,14 @@ export async function authorityStatus(flags: AuthorityFlags): Promise<void> {
     rows.push(['Signs', describe(signs.certificate)], ['Trusted too', describe(trusted.certificate)]);
   }
   rows.push(['Next', nextSteps[rotation.phase]]);
-  for (const line of columns(rows)) write(line);
-  if (rotation.phase !== 'switch') return;
-  const waiting = await waitingFor(dataDirectory, rotation.new.certificate).catch((error: Error) => error);
-  if (waiting instanceof Error) write(`The server cannot be asked who still uses the old authority: ${waiting.message}`);
-  else if (waiting.length === 0) write('No node and no API server uses the old authority.');
-  else for (const line of ['These still use the old authority:', ...waiting.map((one) => `  ${one}`)]) write(line);
+  print([...columns(rows), ...(rotation.phase === 'switch' ? await usersOfOld(dataDirectory, rotation.new.certificate) : [])]);
+}
+
+async function usersOfOld(dataDirectory: string, newAuthority: string): Promise<string[]> {
+  const waiting = await waitingFor(dataDirectory, newAuthority).catch((error: Error) => error);
+  if (waiting instanceof Error) return [`The server cannot be asked who still uses the old authority: ${waiting.message}`];
+  if (waiting.length === 0) return ['No node and no API server uses the old authority.'];
+  return ['These still use the old authority:', ...waiting.map((one) => `  ${one}`)];
 }
 
 const nextSteps = {
@@ -58,7 +61,7 @@ const nextSteps = {
 export async function takeStep(action: Exclude<RotationAction, 'retire'>, flags: AuthorityFlags): Promise<void> {
   const { pki } = placeOf(flags);
   await explained(rotate(pki, action, new Date()));
-  for (const line of reports[action](rotationFile(pki))) write(line);
+  print(reports[action](rotationFile(pki)));
 }
 
 /** Trusts the old authority no longer, once nobody is known to use it. */
@@ -68,7 +71,7 @@ export async function retire({ force = false, ...flags }: RetireFlags): Promise<
   // In other phases the step itself says what is possible.
   if (rotation.phase === 'switch' && !force) await refuseIfUsed(dataDirectory, rotation.new.certificate);
   await explained(rotate(pki, 'retire', new Date()));
-  for (const line of reports.retire(rotationFile(pki))) write(line);
+  print(reports.retire(rotationFile(pki)));
 }
 
 const follow = 'A running server follows within seconds.';
