@@ -63,7 +63,7 @@ describe('the phases', () => {
           );
           const after = await ensurePki(directory);
           if (!isDone) expect(trustedAuthorities(after)).toBe(trustedAuthorities(before));
-          // What signed before is trusted after every step but `rollback` from `switch`, which abandons it.
+          // The authority that signed before is trusted after every step but `rollback` from `switch`, which abandons it.
           const abandons = action === 'rollback' && before.rotation.phase === 'switch' && isDone;
           expect(trustedAuthorities(after).includes(before.authority.certificate)).toBe(!abandons);
           expect(isBelow(after.serving.certificate, after.authority.certificate)).toBe(true);

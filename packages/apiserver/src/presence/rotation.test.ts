@@ -88,9 +88,9 @@ it('clients of both authorities are served until the old one is retired, without
   const created = fromFiles(server);
   expect(created.ca).not.toBe(old.ca);
   expect([await answer(server, old), await answer(server, prepared), await answer(server, created)]).toEqual([200, 200, 200]);
-  const published = await server.call('/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication');
-  expect(published.code).toBe(200);
   await vi.waitFor(async () => {
+    const published = await server.call('/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication');
+    expect((published.json() as { data?: Record<string, string> }).data?.['client-ca-file']).toBe(created.ca + old.ca);
     const { metadata } = (await server.call('/apis/coordination.k8s.io/v1/namespaces/kube-system/leases')).json().items![0]!;
     expect(metadata.annotations?.['capstan.dev/authority-phase']).toBe('switch');
   }, patience);
