@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type GPUNode, gpuNodeKind, type NodeScript, type NodeTask, nodeNamespace, nodeScriptKind, nodeTaskKind } from '@capstan/api';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import { buildCapstan, Child, type CommandResult, capstanProgram, freePort, run, temporaryDirectory } from '@capstan/testbed';
@@ -65,6 +65,7 @@ describe('tasks on the node of capstan up', { timeout: 120_000 }, () => {
   afterAll(async () => {
     client?.[Symbol.dispose]();
     await up.stop();
+    endProcesses(`${data}/node-agent`);
     directory[Symbol.dispose]();
   });
 
@@ -145,3 +146,14 @@ describe('tasks on the node of capstan up', { timeout: 120_000 }, () => {
     expect(inspected).toMatchObject({ code: 0, stdout: expect.stringMatching(/H200: Healthy[\s\S]*Succeeded\n$/) });
   });
 });
+
+/** Processes of tasks outlive the agent, so those of a test that failed are ended here. */
+function endProcesses(state: string): void {
+  for (const file of globSync('**/processes/*/pid', { cwd: state })) {
+    try {
+      process.kill(-Number(readFileSync(`${state}/${file}`, 'utf8')), 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  }
+}
