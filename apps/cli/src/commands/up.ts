@@ -52,6 +52,6 @@ function readyLines({ url, kubeconfigPath }: ReadyMessage): string[] {
   const path = near.startsWith('..') ? kubeconfigPath : near;
   return [
     `Capstan is ready at ${url}. Next: export KUBECONFIG=${path} && kubectl get namespaces`,
-    'Nothing runs pods here until a node joins: Deployments and Pods are stored, and stay pending.',
+    'Nothing runs pods here until a kubelet joins: Deployments and Pods are stored, and stay pending.',
   ];
 }
