@@ -12,7 +12,7 @@ const rules: readonly PolicyRule[] = [
   { apiGroups: [offeringKind.group], resources: [offeringKind.resource], verbs: read },
 ];
 
-/** What tenants order of the fleet: offerings, and the allocations that they get. */
+/** The product through which tenants order parts of the fleet: offerings, and the allocations that they get. */
 export function computeProduct(options: Partial<SchedulerOptions> = {}): Product {
   return {
     name: 'compute',

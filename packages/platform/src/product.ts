@@ -26,7 +26,7 @@ export interface Product {
    * Objects of tenants that the product's controllers use, accepted by default. A claim on a kind of another product needs no identity: the platform adds it.
    */
   readonly claims?: readonly PermissionClaim[];
-  /** What tenants may do at most with the kinds; by default everything except writing `status`. */
+  /** The most that tenants may do with the kinds; by default everything except writing `status`. */
   readonly tenantRules?: readonly PolicyRule[];
   /** Groups whose members may write `status` too, as far as the roles of the workspace allow it, such as node agents. */
   readonly reporters?: readonly string[];

@@ -59,7 +59,7 @@ test('an owner offers something, and a tenant orders, lists and releases it', as
 
   output = [];
   await createAllocation('first', { ...tenant, offering: 'two', watch: true });
-  expect(output.at(-1)).toBe('first: Active, on n1 (2)');
+  expect(output.at(-1)).toBe('first: Active, on n1 (2 GPUs)');
   await createAllocation('second', { ...tenant, offering: 'two' });
   const message = expect.stringMatching(/^needs 2 H100 on one node; /);
   await vi.waitFor(async () => {
@@ -76,7 +76,7 @@ test('an owner offers something, and a tenant orders, lists and releases it', as
   output = [];
   await listAllocations({ ...tenant, output: 'wide' });
   expect(output[0]).toMatch(/^NAME +OFFERING +NODES +PHASE +ON +MESSAGE +PRIORITY +DEVICES$/);
-  expect(output[1]).toMatch(/^first +two +1 +Active +n1 \(2\) +- +0 +a,b$/);
+  expect(output[1]).toMatch(/^first +two +1 +Active +n1 \(2 GPUs\) +- +0 +a,b$/);
 
   output = [];
   await deleteAllocation('first', { ...tenant, watch: true });

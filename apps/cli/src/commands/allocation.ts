@@ -18,7 +18,9 @@ export interface OrderFlags {
 }
 
 const partsOf = ({ status }: Allocation): string | undefined =>
-  status?.parts?.map(({ node, devices }) => `${node} (${devices.length})`).join(', ');
+  status?.parts
+    ?.map(({ node, devices }) => (devices.length === 0 ? node : `${node} (${devices.length} GPU${devices.length === 1 ? '' : 's'})`))
+    .join(', ');
 
 const table: readonly Column<Allocation>[] = [
   { name: 'NAME', value: ({ metadata }) => metadata.name },

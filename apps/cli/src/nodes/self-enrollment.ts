@@ -17,6 +17,8 @@ export interface SelfEnrollment {
   readonly signal: AbortSignal;
 }
 
+/** In milliseconds: a new installation takes about this long at most. */
+const ordinaryWait = 5_000;
 /** In minutes: the token is used at once. */
 const lifetime = 10;
 
@@ -27,6 +29,7 @@ const lifetime = 10;
 export async function inviteThisMachine({ client, node, stateDirectory, log, signal }: SelfEnrollment): Promise<Invitation | undefined> {
   if (existsSync(join(stateDirectory, 'identity.json'))) return undefined;
   const backoff = new Backoff({ base: 200, max: 5_000 });
+  const began = performance.now();
   let told = '';
   while (!signal.aborted) {
     try {
@@ -39,8 +42,12 @@ export async function inviteThisMachine({ client, node, stateDirectory, log, sig
     } catch (error) {
       if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error;
       const reason = isNotFound(error) ? 'the platform is not installed yet' : error.message;
-      if (reason !== told) log(`this machine cannot become a node yet: ${reason}`);
-      told = reason;
+      // A new installation takes a moment, which is not worth a line.
+      const isOrdinary = isNotFound(error) && performance.now() - began < ordinaryWait;
+      if (!isOrdinary && reason !== told) {
+        log(`this machine cannot become a node yet: ${reason}`);
+        told = reason;
+      }
       await sleep(backoff.next(), undefined, { signal }).catch(() => {});
     }
   }

@@ -23,7 +23,7 @@ export type Command =
     };
 
 export interface Port {
-  /** What is served there: `https`, `health`. */
+  /** The service there: `https`, `health`. */
   readonly name: string;
   readonly host: string;
   readonly port: number;

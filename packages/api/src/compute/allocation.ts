@@ -6,7 +6,7 @@ import { computeGroup, strength } from './fields.ts';
 export const allocationPhases = ['Pending', 'Active', 'Releasing', 'Failed'] as const;
 export type AllocationPhase = (typeof allocationPhases)[number];
 
-const part = object('What the allocation has on one node.', {
+const part = object('Part of the allocation on one node.', {
   node: objectName('Name of the node.'),
   devices: list('UUIDs of the GPUs, or of their MIG instances.', text('UUID of a GPU or a MIG instance.', { maxLength: 128 }), {
     maxItems: 1024,

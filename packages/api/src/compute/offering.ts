@@ -23,7 +23,7 @@ export const offeringKind = defineKind({
   versions: {
     v1alpha1: {
       spec: object(
-        'What an allocation of the offering gets on each of its nodes.',
+        'The part of each node that an allocation of the offering gets.',
         {
           displayName: optional(text('Name for people.', { maxLength: 128 })),
           gpu: optional(gpu),

@@ -90,7 +90,7 @@ export interface GpuInventory {
   readonly linkGroups: readonly LinkGroup[];
 }
 
-/** What a card does right now. A field that the card does not report is absent. */
+/** The current readings of a card. A field that the card does not report is absent. */
 export interface GpuReading {
   readonly uuid: string;
   readonly utilizationPercent?: number;

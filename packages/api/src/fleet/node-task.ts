@@ -66,7 +66,7 @@ export const nodeTaskKind = defineKind({
       status: object('Progress of the task.', {
         phase: withDefault(choice('How far the task is.', [...taskPhases]), 'Pending'),
         attempt: optional(integer('The attempt that this status describes.', { minimum: 1 })),
-        step: optional(text('What the agent does now.', { maxLength: 256 })),
+        step: optional(text('The current step.', { maxLength: 256 })),
         skipped: optional(flag('Whether there was nothing to do.')),
         startedAt: optional(timestamp('Time at which the attempt began.')),
         finishedAt: optional(timestamp('Time at which the attempt ended.')),
@@ -82,7 +82,7 @@ export const nodeTaskKind = defineKind({
           keyedList(
             'Findings of the task, such as what could not be removed.',
             object('One finding.', {
-              name: text('What it is about.', { minLength: 1, maxLength: 253 }),
+              name: text('The subject, such as a path or a mount.', { minLength: 1, maxLength: 253 }),
               message: text('The finding.', { maxLength: 1024 }),
             }),
             { keys: ['name'], maxItems: 256 },

@@ -63,7 +63,7 @@ export function eventLine(request: AuditedRequest, recording: Recording): string
     line += body('responseObject', request.responseObject, recording);
   line += `,"requestReceivedTimestamp":"${formatMicroTime(request.receivedAt)}","stageTimestamp":"${formatMicroTime(request.at)}"`;
   const decided = decision && decisionAnnotations(decision);
-  // What the server says wins over what webhooks and policies say.
+  // The server's annotations win over those of webhooks and policies.
   const annotations = decided === undefined ? request.annotations : { ...decided, ...request.annotations, ...decided };
   if (annotations === undefined) return `${line}}\n`;
   return `${line},"annotations":${JSON.stringify(cutMap(annotations, longestName, (value) => cut(value, longestText)))}}\n`;

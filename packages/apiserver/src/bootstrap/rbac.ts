@@ -38,7 +38,7 @@ const clusterBindings: Readonly<Record<string, readonly Subject[]>> = {
   'system:volume-scheduler': [user('system:kube-scheduler')],
 };
 
-/** What kubeadm binds, so that kubelets can join with a bootstrap token: further names → ClusterRole and subject. */
+/** The bindings of kubeadm, so that kubelets can join with a bootstrap token: further names → ClusterRole and subject. */
 const kubeletBindings: Readonly<Record<string, readonly [string, Subject]>> = {
   'capstan:kubelet-bootstrap': ['system:node-bootstrapper', group(kubeletBootstrappersGroup)],
   'capstan:kubelet-approval': ['system:certificates.k8s.io:certificatesigningrequests:nodeclient', group(kubeletBootstrappersGroup)],

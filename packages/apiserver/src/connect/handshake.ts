@@ -7,7 +7,7 @@ import type { OpenStream } from './open-streams.ts';
 type WebSocket = NonNullable<ReturnType<typeof acceptWebSocket>>;
 
 const goingAway = 1001;
-/** What a client of SPDY may have open: its channels, or the connections of a port-forward. */
+/** The streams that a client of SPDY may have open: its channels, or the connections of a port-forward. */
 const mostStreams = 1_000;
 
 /** The subprotocols that a WebSocket client offers. */

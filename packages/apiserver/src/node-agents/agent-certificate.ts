@@ -3,7 +3,7 @@ import { nodeAgentGroup, nodeOfAgent } from '@capstan/api';
 import { publicKeyHash } from '@capstan/pki';
 import type { AgentCertificate } from './identities.ts';
 
-/** What a certificate says about the agent that it was issued to; undefined if it was issued to somebody else. */
+/** The agent that a certificate was issued to; undefined if it was issued to somebody else. */
 export function agentOf(certificate: X509Certificate): AgentCertificate | undefined {
   const subject = certificate.toLegacyObject().subject as unknown as Readonly<Record<string, string | string[] | undefined>>;
   const last = (name: string): string => [subject[name] ?? ''].flat().at(-1)!;

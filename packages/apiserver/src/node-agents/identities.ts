@@ -2,7 +2,7 @@ import { type ClusterId, fleetGroup, type GPUNode, gpuNodeKind, type NodeIdentit
 import type { CacheEntry } from '../cache/entry.ts';
 import type { ResourceCache, WatchCache } from '../cache/watch-cache.ts';
 
-/** What an agent's certificate says about it. */
+/** An agent, as its certificate describes it. */
 export interface AgentCertificate {
   readonly node: string;
   /** The UID of the GPUNode: a node that is deleted and created again is another one. */

@@ -1,6 +1,6 @@
 import type { NodeIdentityStatus, NodeRefusal } from '@capstan/api';
 
-/** What becomes of a node's identity. `identity` is the one to store. */
+/** The outcome for a node's identity. `identity` is the one to store. */
 export type Transition =
   /** A certificate is issued. */
   | { readonly kind: 'issue'; readonly identity: NodeIdentityStatus }

@@ -12,7 +12,7 @@ export interface AuthorizationOptions {
   readonly order?: readonly AuthorizerSetting[];
   /** Those who may do anything, where the order names AlwaysAllowGroups. */
   readonly alwaysAllowGroups?: readonly string[];
-  /** What everybody may see, where the order names AlwaysAllowPaths. */
+  /** The paths that everybody may see, where the order names AlwaysAllowPaths. */
   readonly alwaysAllowPaths?: readonly string[];
 }
 

@@ -15,7 +15,7 @@ interface Parts {
   readonly connections: Connections;
 }
 
-/** What the server tells about itself, in `/metrics`. */
+/** The server's own numbers, in `/metrics`. */
 export function serverMetrics(catalog: Catalog, parts: Parts): ServerMetrics {
   const metrics = new ServerMetrics((group, resource) => isBuiltinKind(catalog, group, resource));
   for (const gauge of [...processGauges(), ...gauges(parts)]) metrics.gauge(gauge);

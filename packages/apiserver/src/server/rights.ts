@@ -18,7 +18,7 @@ import { type AuthorizationOptions, authorization } from './authorization.ts';
 
 export interface Rights {
   readonly policyIn: ReturnType<typeof workspacePolicies>;
-  /** What roles say, and nothing else. */
+  /** Decides by roles, and by nothing else. */
   readonly rbac: ReturnType<typeof rbacAuthorizer>;
   /** Who decides about requests. */
   readonly authorizer: ReturnType<typeof authorization>;

@@ -34,7 +34,7 @@ export interface Tenancy {
   /** Operations on whole workspaces. */
   readonly pages: (backend: Backend) => readonly (readonly [string, Page])[];
   readonly views: readonly (readonly [ViewName, WorkspaceView])[];
-  /** What is made when it is read, by `group/resource/name`. */
+  /** Objects that are made when they are read, by `group/resource/name`. */
   readonly virtualObjects: ReadonlyMap<string, VirtualObject>;
 }
 

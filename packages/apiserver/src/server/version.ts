@@ -1,7 +1,7 @@
 /** The version of Kubernetes whose API is spoken: clients decide by it what they may use. */
 const speaks = { major: '1', minor: '34' };
 
-/** What `/version` answers. */
+/** The answer of `/version`. */
 export function versionInfo(): object {
   return {
     ...speaks,

@@ -15,7 +15,7 @@ interface Made {
   readonly transport: (connection: Connection, timeouts?: Partial<Timeouts>) => Transport;
 }
 
-/** What every transport does, in Node and in browsers. */
+/** The behaviour of every transport, in Node and in browsers. */
 describe.each<[string, Made]>([
   ["Node's HTTP client", { transport: (connection, timeouts) => new HttpTransport(connection, { timeouts }) }],
   ['fetch', { transport: ({ server }, timeouts) => new FetchTransport(server, { ...(timeouts && { timeouts }) }) }],

@@ -3,7 +3,7 @@ import { type Attempt, addEntry, advanceEntry, entryFor, type NodeFacts, nextSte
 import type { BookingChange } from './booking-writer.ts';
 import type { FleetCopy } from './fleet-copy.ts';
 
-/** What brings an attempt further: a write of a booking, the status of its allocation, or nothing now. */
+/** The next step of an attempt: a write of a booking, the status of its allocation, or nothing now. */
 export type Progress =
   | { readonly kind: 'booking'; readonly write: BookingChange }
   | { readonly kind: 'confirm' }

@@ -1,6 +1,6 @@
 import type { FleetNode, NodeFacts } from '@capstan/fleet';
 
-/** What happens on a node between two owners of the same devices. */
+/** The work on a node between two owners of the same devices. */
 export interface Cleaning {
   /** Whether somebody else cleans the node and then finishes its entries. */
   readonly isDoneOn: (node: FleetNode | undefined) => boolean;

@@ -3,13 +3,13 @@ import { type FleetNode, type PlacedPart, type PlacementRequest, type QuotaAmoun
 /** The limits of a workspace by its id; undefined if it has none. */
 export type LimitsOf = (cluster: string) => QuotaLimits | undefined;
 
-/** What a request will count, as far as that is known before it is placed. */
+/** The amounts that a request will count, as far as they are known before it is placed. */
 export function askedAmount({ size, nodes }: PlacementRequest): QuotaAmount {
   const each = size.kind === 'fraction' ? 0 : size.count;
   return { model: size.gpu.model, gpus: each * nodes, gpuMemory: each * nodes * (size.gpu.memory ?? 0) };
 }
 
-/** What devices count. Every node of an answer has GPUs of one kind. */
+/** The amounts that devices count. Every node of an answer has GPUs of one kind. */
 export function placedAmount(
   parts: readonly Pick<PlacedPart, 'node' | 'devices'>[],
   nodeOf: (name: string) => FleetNode | undefined,

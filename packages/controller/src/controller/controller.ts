@@ -96,7 +96,7 @@ const tenHours = 36_000_000;
 export class Controller<T extends KubeObject = KubeObject, C = undefined> implements Runnable {
   readonly name: string;
   readonly #spec: ControllerSpec<T, C>;
-  /** What `reads` returned when the controller was prepared: it may hold state that belongs to the informers. */
+  /** The value that `reads` returned when the controller was prepared: it may hold state that belongs to the informers. */
   readonly #prepared = new WeakMap<InformerFactory, { readonly value: C; readonly used: ReadonlySet<InformerFactory> }>();
 
   constructor(spec: ControllerSpec<T, C>) {

@@ -1,7 +1,7 @@
 import type { Allocation } from '@capstan/api';
 
 /**
- * What the allocation says about one of its attempts. `undecided`: it names none yet. `chosen`: it names this one. `leaving`: it names this
+ * The allocation's verdict on one of its attempts. `undecided`: it names none yet. `chosen`: it names this one. `leaving`: it names this
  * one and is being deleted. `rejected`: it names another one, or is being deleted without ever having named one. `gone`: it does not exist.
  */
 export type Verdict = 'undecided' | 'chosen' | 'leaving' | 'rejected' | 'gone';

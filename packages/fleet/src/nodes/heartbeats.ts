@@ -1,4 +1,4 @@
-/** What the platform knows about the agent of a node from its Lease. */
+/** The state of a node's agent, as its Lease shows it. */
 export type Hearing =
   | { readonly kind: 'heard' /** Milliseconds until it counts as silent. */; readonly left: number }
   /** The Lease was renewed at some time before this process began to listen: nothing is known yet. */

@@ -4,7 +4,7 @@ import type { NodeRecord, Stock } from './node-record.ts';
 import type { Share, Size } from './request.ts';
 import { gpusNeeded, type Shape } from './shape.ts';
 
-/** What a size means on one node. */
+/** The meaning of a size on one node. */
 export interface Demand {
   readonly gpus: number;
   readonly cpu: number;

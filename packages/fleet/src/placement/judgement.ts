@@ -36,7 +36,7 @@ export function rankOf(constraint: Constraint | undefined): number {
   return constraint === undefined ? constraints.length : constraints.indexOf(constraint);
 }
 
-/** What keeps the node from being used for the request, judged by those of its GPUs that come closest. */
+/** The reason why the node cannot be used for the request, judged by those of its GPUs that come closest. */
 export function judge(request: PlacementRequest, record: NodeRecord): Judgement {
   let closest: Judgement | undefined;
   const stocks = wantsGpus(request.size) && record.stocks.length > 0 ? record.stocks : [record.whole];

@@ -2,7 +2,7 @@ import type { AllocationSpec, OfferingSpec, Strength as WireStrength } from '@ca
 import { parseQuantity, scaledValue } from '@capstan/machinery';
 import type { GpuWish, PlacementRequest, Share, Size, Strength } from './request.ts';
 
-/** What an order of an offering asks for. Both were validated by their schemas. */
+/** The request of an order of an offering. Both were validated by their schemas. */
 export function requestFor(offering: OfferingSpec, { nodes, topology }: Pick<AllocationSpec, 'nodes' | 'topology'>): PlacementRequest {
   const { pools, nodeSelector, strategy } = offering;
   return {

@@ -1,4 +1,4 @@
-/** What an allocation asks for. Every node of an answer has GPUs of one kind: the same model, memory and MIG profile. */
+/** The request of an allocation. Every node of an answer has GPUs of one kind: the same model, memory and MIG profile. */
 export interface PlacementRequest {
   readonly size: Size;
   /** How many nodes, each with `size`. */

@@ -11,7 +11,7 @@ export function gpuWords(count: number, wish: GpuWish): string {
   return `${count} ${what}${memory === undefined ? '' : ` with ${gibibytes(memory)}`}`;
 }
 
-/** What a request asks for: `4 H100 on one node`, `4 nodes with 8 H100 each`. */
+/** A request in words: `4 H100 on one node`, `4 nodes with 8 H100 each`. */
 export function wishWords(request: PlacementRequest): string {
   const { size, nodes, topology } = request;
   const where = topology?.strength === 'required' ? ` with the same ${topology.label}` : '';

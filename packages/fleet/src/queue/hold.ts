@@ -3,7 +3,7 @@ import { holdPrefix } from './reservation.ts';
 import type { Waiting } from './waiting.ts';
 
 /**
- * What a request that has waited long gets: while it holds, the devices of these nodes that become free are kept for it. A hold that
+ * Reserves devices for a request that has waited long: while it holds, the devices of these nodes that become free are kept for it. A hold that
  * expires lets others use them; after a rest the request gets another one, perhaps on better nodes.
  */
 export type Hold =

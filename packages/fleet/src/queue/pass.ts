@@ -20,7 +20,7 @@ export interface PassInput {
   /** Those of the last pass. */
   readonly holds: readonly Hold[];
   readonly reservations: readonly Reservation[];
-  /** What tenants use now, and what there is. */
+  /** The current use of tenants, and the whole fleet. */
   readonly usage: ReadonlyMap<string, Usage>;
   readonly totals: Usage;
   /** 1 if absent. */

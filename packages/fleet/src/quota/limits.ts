@@ -1,4 +1,4 @@
-/** What a workspace and everything below it may have at most. What is absent is not limited. */
+/** The most that a workspace and everything below it may have. Absent amounts are not limited. */
 export interface QuotaLimits {
   /** GPUs and MIG instances of all models. */
   readonly gpus?: number;
@@ -8,7 +8,7 @@ export interface QuotaLimits {
   readonly gpuMemory?: number;
 }
 
-/** What an allocation has, or asks for. */
+/** The amounts that an allocation has, or asks for. */
 export interface QuotaAmount {
   /** Undefined as long as any will do; check again when it is known. */
   readonly model: string | undefined;

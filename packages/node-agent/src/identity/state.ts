@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readIfThere, writeAtomically } from '@capstan/pki';
 
-/** What an agent knows about itself. It is one file, so that a certificate never meets the key of another. */
+/** An agent's knowledge of itself. It is one file, so that a certificate never meets the key of another. */
 export interface Identity {
   readonly node: string;
   /** PEM: the private key, the certificate with that of its signer, and the authority of the API servers. */

@@ -7,7 +7,7 @@ export interface ContainerTarget {
   readonly pod: string;
 }
 
-/** What a request asks for. `designs/011-connect.md` lists the paths. */
+/** The target of a request. `designs/011-connect.md` lists the paths. */
 export type NodeRoute =
   | ({ readonly kind: 'logs' | 'exec' | 'attach'; readonly container: string } & ContainerTarget)
   | ({ readonly kind: 'portforward' } & ContainerTarget)

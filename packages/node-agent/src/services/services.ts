@@ -135,7 +135,7 @@ export class Services implements AsyncDisposable {
         await sleep(this.#interval, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       const state = await processes.find(current);
-      // What it started may still run, and would be in the way of the next one.
+      // Processes that it started may still run, and would be in the way of the next one.
       await processes.kill(current, grace);
       await processes.forget(current);
       if (performance.now() - began >= healthyAfter) backoff.reset();

@@ -20,7 +20,7 @@ export interface Moment {
   readonly uptime: number;
 }
 
-/** What the journal knows of an attempt. */
+/** The record of an attempt. */
 export interface JournalRecord {
   readonly request: TaskRequest;
   readonly since?: Moment;

@@ -69,9 +69,33 @@ async function untilInstalled({ name }: Product, installations: Installations, {
     lasts: (why, { duration }) => `has waited ${duration} to be installed: ${why}`,
     ends: ({ duration }) => `is installed, after ${duration}`,
   });
-  await installations.installed(name, { signal, onWaiting: (why) => waiting.report(why, name) });
-  if (!signal.aborted) waiting.clear(name);
+  let reason = '';
+  let isLate = false;
+  const report = (): void => {
+    if (isLate && reason !== '') waiting.report(reason, name);
+  };
+  const timer = setTimeout(() => {
+    isLate = true;
+    report();
+  }, ordinaryWait);
+  try {
+    await installations.installed(name, {
+      signal,
+      onWaiting: (why) => {
+        reason = why;
+        report();
+      },
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+  if (signal.aborted) return;
+  if (isLate && reason !== '') waiting.clear(name);
+  else log('is installed');
 }
+
+/** In milliseconds: a new installation takes about this long at most, so that a shorter wait is not reported. */
+const ordinaryWait = 5_000;
 
 interface Places {
   /** Of the product's account, at the server itself. */
@@ -94,7 +118,7 @@ async function runControllers(product: Product, context: ControllerContext, { ac
   await Promise.all(
     product.controllers.map(async ({ name, make }) => {
       await using own = context.at(platform, `${product.name}/${name}`);
-      // What a controller writes through its closures is guarded, too.
+      // The client in a controller's closures is guarded, too.
       const run = async (there: ControllerContext): Promise<void> => make({ tenants, platform: own.client }).run(there);
       await keepRunning({ run }, own, {
         onFailure: (error, wait) =>

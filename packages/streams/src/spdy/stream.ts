@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream';
 import type { Headers } from './header-block.ts';
 import { StreamReset } from './protocol-error.ts';
 
-/** What a stream needs of its connection. */
+/** The part of a connection that a stream needs. */
 export interface StreamCarrier {
   /** Calls back when more may be sent. */
   sendData(streamId: number, part: Buffer, done: () => void): void;

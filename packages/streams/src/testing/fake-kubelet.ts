@@ -21,7 +21,7 @@ export interface FakeKubeletOptions {
   readonly directory?: string;
 }
 
-/** What a kubelet was asked. */
+/** A request that the kubelet received. */
 export interface SeenRequest {
   readonly method: string;
   readonly url: string;

@@ -19,7 +19,7 @@ export interface AuditFilter {
   readonly until: number | undefined;
 }
 
-/** What a query has: several filters must all match. */
+/** The filters of a query, all of which must match. */
 export interface AuditQuery extends AuditFilter {
   /** Whether it comes from users of the workspace, not from the owners of the platform. */
   readonly isTenant: boolean;
@@ -116,7 +116,7 @@ function usersOf(event: LoggedEvent): string[] {
   return [event['user'], event['impersonatedUser']].map((user) => textOf(fieldsOf(user)['username']));
 }
 
-/** What the owners of a workspace see: nothing about how the platform knows its users, nor where its own accounts are. */
+/** The part of an event that owners of a workspace see: nothing about how the platform knows its users, nor where its own accounts are. */
 export function forTenants(event: LoggedEvent): LoggedEvent {
   const shown: Record<string, unknown> = { ...event };
   for (const field of ['user', 'impersonatedUser']) {

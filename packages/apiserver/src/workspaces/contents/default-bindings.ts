@@ -36,7 +36,7 @@ export interface Workplace {
 export interface BindingsState {
   /** To be written: not there, though the exports are. */
   readonly wanted: readonly ApiBinding[];
-  /** What is not bound yet. */
+  /** The bindings that are not bound yet. */
   readonly incomplete: readonly string[];
   /** Exports that are not there. */
   readonly missing: readonly string[];

@@ -8,7 +8,7 @@ import { platformRights } from '../root/platform-rights.ts';
 /** Tools that install themselves into a cluster expect the second. */
 const firstNamespaces = ['default', 'kube-system'];
 
-/** What every workspace has from the beginning, as the store keeps it. `authority` is the PEM with which clients verify the server. */
+/** The objects that every workspace has from the beginning, as the store keeps them. `authority` is the PEM with which clients verify the server. */
 export function firstObjects(logicalCluster: KubeObject, { authority, now }: { authority: string; now: Date }): KubeObject[] {
   const owner = ownerName(logicalCluster.metadata.annotations?.[ownerAnnotation]);
   const objects = firstNamespaces.flatMap((name) => [namespace(name), ...objectsOfNamespace(name, authority)]);

@@ -7,7 +7,7 @@ import { parseStoreKey } from '../../cache/watch-cache.ts';
 import { logicalClusters } from '../tree.ts';
 import { ownerlessResources } from './providers.ts';
 
-/** What is left in a workspace that is being emptied. */
+/** The objects that are left in a workspace that is being emptied. */
 export interface Remains {
   /** `resource.group` → how many. */
   readonly resources: Readonly<Record<string, number>>;
@@ -21,7 +21,7 @@ export interface Purged {
   readonly remains: Remains;
 }
 
-/** What these wait for happens by the deletion of the whole workspace, so nobody is waited for. */
+/** Finalizers of controllers whose work the deletion of the whole workspace does, so nothing waits for them. */
 const moot: ReadonlySet<string> = new Set([
   contentFinalizer,
   bindingFinalizer,

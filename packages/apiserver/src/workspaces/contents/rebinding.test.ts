@@ -33,7 +33,7 @@ async function offerThere(): Promise<{ schema: KubeObject; identity: string }> {
   return { schema: shared.schema, identity };
 }
 
-/** What whoever looks after bindings does: the schema is the one that the export names now. */
+/** Does the work of the binding controller: the schema is the one that the export names now. */
 async function bindAnew(id: string, { schema, identity }: { schema: KubeObject; identity: string }): Promise<Reply> {
   const binding = (await there.call(`${bindingsIn(id)}/cowboys`)).json();
   const { boundResources } = binding['status'] as { boundResources: { schema: object }[] };

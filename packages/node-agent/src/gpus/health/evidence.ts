@@ -14,7 +14,7 @@ export interface Evidence {
 const degraded = (reason: string, detail: string): Evidence => ({ signal: 'degraded', reason, detail });
 const failed = (reason: string, detail: string): Evidence => ({ signal: 'failed', reason, detail });
 
-/** What a card's own counters say. Errors of its lifetime that were repaired are no evidence: every old card has some. */
+/** The evidence of a card's own counters. Errors of its lifetime that were repaired are no evidence: every old card has some. */
 export function cardEvidence(gpu: Gpu): Evidence[] {
   return [
     ...recoveryEvidence(gpu),
@@ -44,7 +44,7 @@ function recoveryEvidence({ recoveryAction }: Gpu): Evidence[] {
   }
 }
 
-/** What a reading says. A power cap is how cards work under load, so it is no evidence. */
+/** The evidence of a reading. A power cap is how cards work under load, so it is no evidence. */
 export function readingEvidence({ throttle, unreadable }: GpuReading): Evidence[] {
   const hot = throttle.filter((reason) => ['hardware-thermal', 'hardware-slowdown', 'software-thermal'].includes(reason));
   return [
