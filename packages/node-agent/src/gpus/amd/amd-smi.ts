@@ -3,8 +3,8 @@ import { type Fields, fieldsOf, isObject, itemsOf } from '@capstan/machinery';
 import { excerpt, GpuError } from '../errors.ts';
 import { connectedGroups } from '../text/groups.ts';
 import { normalBusId } from '../text/measure.ts';
-import { modelOf } from '../text/model.ts';
 import { known } from '../text/readings.ts';
+import { amdGpu } from './card.ts';
 import { at, bytesAt, entriesOf, numberAt, parseOutput, textAt } from './json.ts';
 
 /** The outputs of amd-smi's commands, each with `--json`. */
@@ -90,23 +90,8 @@ function gpuOf({ uuid, facts, metrics, renderNodes }: AmdCard): Gpu {
   if (pciBusId === undefined || memoryBytes === undefined) {
     throw new GpuError('Malformed', `expected the bus and the memory of ${uuid} from amd-smi static, found none`);
   }
-  const renderNode = renderNodes?.get(pciBusId);
-  const minor = /renderD(\d{1,4})$/.exec(renderNode ?? '')?.[1];
   const numaNode = numberAt(facts, 'numa.node');
-  return {
-    uuid,
-    model: modelOf(productName),
-    productName,
-    memoryBytes,
-    pciBusId,
-    ...(minor !== undefined && { minor: Number(minor) }),
-    deviceFiles: renderNode === undefined ? [] : ['/dev/kfd', renderNode],
-    ...(numaNode !== undefined && numaNode >= 0 && { numaNode }),
-    mig: { mode: 'unsupported', devices: [] },
-    ecc: eccOf(facts, metrics),
-    repairs: { pending: false, failed: false },
-    recoveryAction: 'unknown',
-  };
+  return amdGpu({ uuid, productName, memoryBytes, pciBusId, numaNode, ecc: eccOf(facts, metrics) }, renderNodes);
 }
 
 function eccOf(facts: Readonly<Fields>, metrics: Readonly<Fields>): Ecc {

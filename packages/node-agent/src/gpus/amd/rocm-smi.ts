@@ -2,9 +2,9 @@ import type { Gpu, GpuReading, GpuReport } from '@capstan/api';
 import { type Fields, fieldsOf, isObject } from '@capstan/machinery';
 import { excerpt, GpuError } from '../errors.ts';
 import { normalBusId } from '../text/measure.ts';
-import { modelOf } from '../text/model.ts';
 import { known } from '../text/readings.ts';
 import { serialName } from './amd-smi.ts';
+import { amdGpu } from './card.ts';
 import { bytesAt, numberAt, parseOutput, textAt } from './json.ts';
 
 /** The options of rocm-smi, which is older than amd-smi and knows less: no links, no ECC, and no processes by card. */
@@ -67,23 +67,8 @@ function gpuOf(name: string, card: Readonly<Fields>, renderNodes: ReadonlyMap<st
       `expected the unique id, the bus and the memory of ${name} from rocm-smi, found "${excerpt(JSON.stringify(card))}"`,
     );
   }
-  const renderNode = renderNodes?.get(pciBusId);
-  const minor = /renderD(\d{1,4})$/.exec(renderNode ?? '')?.[1];
   const numaNode = numberAt(field(card, /Numa Node$/i), 'value');
-  return {
-    uuid,
-    model: modelOf(productName),
-    productName,
-    memoryBytes,
-    pciBusId,
-    ...(minor !== undefined && { minor: Number(minor) }),
-    deviceFiles: renderNode === undefined ? [] : ['/dev/kfd', renderNode],
-    ...(numaNode !== undefined && numaNode >= 0 && { numaNode }),
-    mig: { mode: 'unsupported', devices: [] },
-    ecc: { mode: 'unsupported' },
-    repairs: { pending: false, failed: false },
-    recoveryAction: 'unknown',
-  };
+  return amdGpu({ uuid, productName, memoryBytes, pciBusId, numaNode, ecc: { mode: 'unsupported' } }, renderNodes);
 }
 
 function readingOf(uuid: string, card: Readonly<Fields>): GpuReading {

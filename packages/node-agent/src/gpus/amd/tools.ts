@@ -1,30 +1,20 @@
 import { join } from 'node:path';
 import type { GpuReading, GpuReport } from '@capstan/api';
-import type { RunCommand } from '../discovery/command.ts';
 import { findProgram, namesIn, searchPath, textIn } from '../discovery/files.ts';
-import type { GpuTools } from '../discovery/tools.ts';
+import type { GpuTools, ToolOptions } from '../discovery/tools.ts';
 import { GpuError } from '../errors.ts';
 import { parseAmdReadings, parseAmdReport, uuidsByNumber } from './amd-smi.ts';
 import { parseRocmReport, rocmOptions } from './rocm-smi.ts';
 
-export interface AmdOptions {
-  readonly run: RunCommand;
-  readonly now: () => number;
-  /** Where the tools are looked for. */
-  readonly folders?: readonly string[];
-  /** `/` except in tests. */
-  readonly root?: string;
-}
-
 /** AMD's cards through amd-smi, or through rocm-smi where that is all there is. */
 export class AmdTools implements GpuTools {
   readonly source = 'amd';
-  readonly #options: AmdOptions;
+  readonly #options: ToolOptions;
   readonly #root: string;
   #program: { readonly name: 'amd-smi' | 'rocm-smi'; readonly path: string } | undefined;
   #uuids: ReadonlyMap<number, string> = new Map();
 
-  constructor(options: AmdOptions) {
+  constructor(options: ToolOptions) {
     this.#options = options;
     this.#root = options.root ?? '/';
   }

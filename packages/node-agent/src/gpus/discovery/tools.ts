@@ -1,4 +1,15 @@
 import type { GpuReading, GpuReport, GpuSource } from '@capstan/api';
+import type { RunCommand } from './command.ts';
+
+/** How the tools of a vendor are run. */
+export interface ToolOptions {
+  readonly run: RunCommand;
+  readonly now: () => number;
+  /** Where the tools are looked for. */
+  readonly folders?: readonly string[];
+  /** `/` except in tests. */
+  readonly root?: string;
+}
 
 /** The contract of a source of GPUs. Every method may reject with a GpuError, and none hangs. */
 export interface GpuTools {

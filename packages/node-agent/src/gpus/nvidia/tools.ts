@@ -1,32 +1,22 @@
 import { join } from 'node:path';
 import type { GpuReading, GpuReport } from '@capstan/api';
-import type { RunCommand } from '../discovery/command.ts';
 import { findProgram, namesIn, searchPath, textIn } from '../discovery/files.ts';
-import type { GpuTools } from '../discovery/tools.ts';
+import type { GpuTools, ToolOptions } from '../discovery/tools.ts';
 import { GpuError } from '../errors.ts';
 import { failureOf, parseNvidiaReport } from './report.ts';
 import { parseNvidiaSample, processFields, sampleFields } from './samples.ts';
 
-export interface NvidiaOptions {
-  readonly run: RunCommand;
-  readonly now: () => number;
-  /** Where nvidia-smi is looked for. */
-  readonly folders?: readonly string[];
-  /** `/` except in tests. */
-  readonly root?: string;
-}
-
 /** NVIDIA's cards through nvidia-smi. */
 export class NvidiaTools implements GpuTools {
   readonly source = 'nvidia';
-  readonly #options: NvidiaOptions;
+  readonly #options: ToolOptions;
   readonly #root: string;
   #program: string | undefined;
   #fields: readonly string[] = sampleFields;
   /** The card of each MIG device in the last report. */
   #parents: ReadonlyMap<string, string> = new Map();
 
-  constructor(options: NvidiaOptions) {
+  constructor(options: ToolOptions) {
     this.#options = options;
     this.#root = options.root ?? '/';
   }
