@@ -1,4 +1,5 @@
 import { allocationKind } from './compute/allocation.ts';
+import { gpuUnitKind } from './compute/gpu-unit.ts';
 import { offeringKind } from './compute/offering.ts';
 import type { KindDefinition } from './definition/define-kind.ts';
 import { nodeBookingKind } from './fleet/booking.ts';
@@ -6,6 +7,7 @@ import { gpuNodeKind } from './fleet/gpu-node.ts';
 import { nodeEnrollmentKind } from './fleet/node-enrollment.ts';
 import { nodeScriptKind } from './fleet/node-script.ts';
 import { nodeTaskKind } from './fleet/node-task.ts';
+import { nodeUnitKind } from './fleet/node-unit.ts';
 
 /** Every kind of Capstan's own. The files of `npm run generate` and the tests of all definitions follow this list. */
 export const definedKinds: readonly KindDefinition[] = [
@@ -14,6 +16,8 @@ export const definedKinds: readonly KindDefinition[] = [
   nodeTaskKind,
   nodeScriptKind,
   nodeBookingKind,
+  nodeUnitKind,
   offeringKind,
   allocationKind,
+  gpuUnitKind,
 ];

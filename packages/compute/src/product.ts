@@ -1,4 +1,4 @@
-import { allocationKind, gpuNodeKind, nodeBookingKind, offeringKind } from '@capstan/api';
+import { allocationKind, gpuNodeKind, gpuUnitKind, nodeBookingKind, offeringKind } from '@capstan/api';
 import type { PolicyRule, Product } from '@capstan/platform';
 import { allocations } from './allocations/controller.ts';
 import type { SchedulerOptions } from './allocations/scheduler.ts';
@@ -16,7 +16,7 @@ const rules: readonly PolicyRule[] = [
 export function computeProduct(options: Partial<SchedulerOptions> = {}): Product {
   return {
     name: 'compute',
-    kinds: [offeringKind, allocationKind],
+    kinds: [offeringKind, allocationKind, gpuUnitKind],
     catalogs: [offeringKind],
     boundBy: ['project', 'home'],
     claims: [{ group: '', resource: 'events', verbs: ['create', 'patch'] }],

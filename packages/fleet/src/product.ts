@@ -1,4 +1,4 @@
-import { gpuNodeKind, nodeBookingKind, nodeEnrollmentKind, nodeScriptKind, nodeTaskKind } from '@capstan/api';
+import { gpuNodeKind, nodeBookingKind, nodeEnrollmentKind, nodeScriptKind, nodeTaskKind, nodeUnitKind } from '@capstan/api';
 import type { PolicyRule, Product } from '@capstan/platform';
 import { leaseKind, type NodeOptions, nodes } from './nodes/controller.ts';
 
@@ -16,7 +16,7 @@ const rules: readonly PolicyRule[] = [
 export function fleetProduct(options: NodeOptions = {}): Product {
   return {
     name: 'fleet',
-    kinds: [gpuNodeKind, nodeEnrollmentKind, nodeTaskKind, nodeScriptKind, nodeBookingKind],
+    kinds: [gpuNodeKind, nodeEnrollmentKind, nodeTaskKind, nodeScriptKind, nodeBookingKind, nodeUnitKind],
     boundBy: ['platform'],
     rules,
     controllers: [{ name: 'nodes', make: () => nodes(options) }],

@@ -2,6 +2,7 @@ import { conditions, immutable, objectName } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, integer, list, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
 import { computeGroup, strength } from './fields.ts';
+import { resourcesFields } from './offering.ts';
 
 export const allocationPhases = ['Pending', 'Active', 'Releasing', 'Failed'] as const;
 export type AllocationPhase = (typeof allocationPhases)[number];
@@ -30,12 +31,22 @@ export const allocationKind = defineKind({
       spec: object(
         'The order.',
         {
-          offering: objectName('Name of the Offering.'),
+          offering: optional(objectName('Name of the Offering.')),
+          resources: optional(object('Resources on each node, instead of an offering.', resourcesFields)),
           nodes: withDefault(integer('Number of nodes that get the offering each: all of them or none.', { minimum: 1, maximum: 1024 }), 1),
           topology: optional(topology),
           priority: withDefault(integer('Orders with a higher number are served first.', { minimum: -1000, maximum: 1000 }), 0),
         },
-        { rules: [immutable] },
+        {
+          rules: [
+            immutable,
+            {
+              rule: 'has(self.offering) != has(self.resources)',
+              message: 'must be set if resources is not, and only then',
+              fieldPath: '.offering',
+            },
+          ],
+        },
       ),
       status: object('State of the order.', {
         observedGeneration: optional(integer('Generation of the object that the status describes.', { minimum: 0 })),

@@ -11,6 +11,13 @@ const gpu = object('The GPUs on each node.', {
   nvlink: optional(strength('Whether the GPUs of a node have to be connected by NVLink.')),
 });
 
+/** Resources that a unit can ask for without an offering. */
+export const resourcesFields = {
+  gpu: optional(gpu),
+  cpu: optional(quantity('Cores, such as `8` or `500m`. If absent, each GPU comes with its share of the cores of the node.')),
+  memory: optional(quantity('Memory, such as `64Gi`. If absent, each GPU comes with its share of the memory of the node.')),
+};
+
 const labelValue = text('Value of the label.', { maxLength: 63 });
 
 export const offeringKind = defineKind({
@@ -26,9 +33,7 @@ export const offeringKind = defineKind({
         'The part of each node that an allocation of the offering gets.',
         {
           displayName: optional(text('Name for people.', { maxLength: 128 })),
-          gpu: optional(gpu),
-          cpu: optional(quantity('Cores, such as `8` or `500m`. If absent, each GPU comes with its share of the cores of the node.')),
-          memory: optional(quantity('Memory, such as `64Gi`. If absent, each GPU comes with its share of the memory of the node.')),
+          ...resourcesFields,
           fraction: optional(
             integer('One of so many equal parts of a node: of its GPUs, its cores and its memory.', { minimum: 1, maximum: 64 }),
           ),

@@ -31,7 +31,7 @@ export function waitingList(
   const requests = new Map<string, PlacementRequest>();
   for (const known of candidates.toSorted(compareAge)) {
     const { spec } = known.allocation;
-    const key = JSON.stringify([spec.offering, spec.nodes, spec.topology]);
+    const key = JSON.stringify([spec.offering, spec.resources, spec.nodes, spec.topology]);
     const request = requests.get(key) ?? requestOf(known, fleet);
     if (request === undefined) {
       refused.push({ known, reason: 'OfferingNotFound', message: `there is no offering ${spec.offering}` });
@@ -67,8 +67,10 @@ export function countBooked(
 }
 
 function requestOf({ allocation }: Known, fleet: FleetCopy): PlacementRequest | undefined {
-  const offering = fleet.offering(allocation.spec.offering);
-  return offering && requestFor(offering.spec, allocation.spec);
+  const { offering, resources } = allocation.spec;
+  if (offering === undefined) return requestFor({ ...resources, exclusive: false, strategy: 'Pack' }, allocation.spec);
+  const found = fleet.offering(offering);
+  return found && requestFor(found.spec, allocation.spec);
 }
 
 function sinceOf({ allocation }: Known): number {
