@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { rootCluster } from '@capstan/api';
 import {
   builtinResources,
   type FieldError,
@@ -43,7 +44,7 @@ function run({ resource, subresource, given, old }: Recorded): Outcome {
   const strategy = strategies.get(resource)!;
   const warnings: string[] = [];
   const context: StrategyContext = {
-    cluster: 'root',
+    cluster: rootCluster,
     user: { name: 'admin', groups: ['system:masters', 'system:authenticated'] },
     now: () => new Date('2026-01-01T00:00:00Z'),
     objects: { get: () => undefined, list: () => [], generation: () => 0 },

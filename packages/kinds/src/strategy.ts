@@ -1,10 +1,10 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import type { FieldError, KubeObject } from '@capstan/machinery';
 import type { ObjectReader } from './reader.ts';
 
 /** The request that a strategy serves. */
 export interface StrategyContext {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly user: User;
   readonly now: () => Date;
   readonly objects: ObjectReader;

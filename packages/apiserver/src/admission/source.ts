@@ -1,4 +1,4 @@
-import { clusterAnnotation, rootCluster } from '@capstan/api';
+import { type ClusterId, clusterAnnotation, rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { Bindings } from '../bindings/bindings.ts';
 import type { AdmissionRequest } from '../registry/admission.ts';
@@ -7,7 +7,7 @@ import type { AdmissionRequest } from '../registry/admission.ts';
  * The workspace whose webhooks and policies apply: for a bound API, the one that exports it. The provider of an API decides what is valid,
  * wherever it is used.
  */
-export function ruleCluster({ resource, context }: AdmissionRequest): string {
+export function ruleCluster({ resource, context }: AdmissionRequest): ClusterId {
   const { cluster, objects } = context;
   // Only bound APIs are stored under the identity of another workspace.
   if (!resource.storage.resource.includes(':')) return cluster;

@@ -1,3 +1,4 @@
+import { asClusterId } from '@capstan/api';
 import { describe, expect, it } from 'vitest';
 import type { Attributes } from '../authz/attributes.ts';
 import { asking } from '../authz/testing.ts';
@@ -88,7 +89,7 @@ describe('denials', () => {
 
   it('are counted for each workspace, and a summary over several names none', () => {
     const { all, recorded, summaries } = denials({ alike: 0, perSource: 0 });
-    const inside = (cluster: string): Asked[] => times(2, () => ({ what: { cluster, resource: 'pods' } }));
+    const inside = (cluster: string): Asked[] => times(2, () => ({ what: { cluster: asClusterId(cluster), resource: 'pods' } }));
     recorded([...inside('one'), ...inside('two')]);
     for (let index = 0; index < 20; index++) recorded(inside(`many-${index}`));
     all.flush();

@@ -10,7 +10,7 @@ export interface AuditedRequest {
   readonly stage: Stage;
   readonly requestUri: string;
   /** `attributes.user` is the impersonated user, if there is one. */
-  readonly attributes: Attributes;
+  readonly attributes: Attributes<string>;
   /** The authenticated user, if it impersonates another one. */
   readonly impersonator?: User;
   readonly sourceIps: readonly string[];
@@ -99,11 +99,14 @@ function body(name: string, make: (() => unknown) | undefined, { omitManagedFiel
   return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
 }
 
-function isSecretive({ isResource, group, resource, subresource }: Attributes): boolean {
+function isSecretive({ isResource, group, resource, subresource }: Attributes<string>): boolean {
   return isResource && secretive.has(subresource === '' ? `${group}/${resource}` : `${group}/${resource}/${subresource}`);
 }
 
-function objectReference({ resource, namespace, name, group, version, subresource }: Attributes, object: AuditedRequest['object']): string {
+function objectReference(
+  { resource, namespace, name, group, version, subresource }: Attributes<string>,
+  object: AuditedRequest['object'],
+): string {
   let reference = `{"resource":${quoted(resource)}`;
   if (namespace !== '') reference += `,"namespace":${quoted(namespace)}`;
   const objectName = name || object?.name;

@@ -25,7 +25,7 @@ export interface AuditLogOptions extends LogFileOptions {
 
 export interface AuditLog extends AsyncDisposable {
   /** How to record a request; undefined if it is not recorded. Call it once, when the attributes of the request are known. */
-  recordingOf(attributes: Attributes): Recording | undefined;
+  recordingOf(attributes: Attributes<string>): Recording | undefined;
   /** How to record a denied request that no rule records. */
   readonly denials: Recording | undefined;
   readonly mode: AuditMode;

@@ -69,7 +69,7 @@ export interface Recording {
 }
 
 /** Compiles a policy. The returned function gives undefined for requests that are not recorded. */
-export function compilePolicy(policy: AuditPolicy): (attributes: Attributes) => Recording | undefined {
+export function compilePolicy(policy: AuditPolicy): (attributes: Attributes<string>) => Recording | undefined {
   const compiled = policy.rules.map((rule) => ({ rule, recording: recordingOf(rule, policy) }));
   return (attributes) => {
     for (const { rule, recording } of compiled) if (matches(rule, attributes)) return recording;
@@ -89,7 +89,7 @@ function recordingOf({ level, omitStages = [], omitManagedFields }: AuditRule, p
 const isListed = (list: readonly string[] | undefined, value: string): boolean =>
   list === undefined || list.length === 0 || list.includes(value);
 
-function matches(rule: AuditRule, attributes: Attributes): boolean {
+function matches(rule: AuditRule, attributes: Attributes<string>): boolean {
   if (!isListed(rule.verbs, attributes.verb) || !isListed(rule.users, attributes.user.name)) return false;
   const { userGroups = [], namespaces = [], resources = [], nonResourceURLs = [] } = rule;
   if (userGroups.length > 0 && !attributes.user.groups.some((group) => userGroups.includes(group))) return false;
@@ -101,7 +101,7 @@ function matches(rule: AuditRule, attributes: Attributes): boolean {
   return true;
 }
 
-function matchesResource({ group = '', resources = [], resourceNames }: GroupResources, attributes: Attributes): boolean {
+function matchesResource({ group = '', resources = [], resourceNames }: GroupResources, attributes: Attributes<string>): boolean {
   if (group !== attributes.group) return false;
   if (resources.length === 0) return true;
   if (!isListed(resourceNames, attributes.name)) return false;

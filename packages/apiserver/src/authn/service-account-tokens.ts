@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import type { User } from '@capstan/api';
-import { rootCluster } from '@capstan/api';
+import { asClusterId, type ClusterId, rootCluster, type User } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { fieldError, type GroupResource, isObject, type KubeObject } from '@capstan/machinery';
 import type { VerificationKey } from '@capstan/pki';
@@ -40,7 +39,7 @@ interface Reference {
 
 /** The claim `kubernetes.io`. */
 interface Binding {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly namespace: string;
   readonly serviceAccount: Reference;
   readonly pod: Reference | undefined;
@@ -166,7 +165,8 @@ function understandBinding(claim: unknown): Binding | undefined {
   const serviceAccount = understandReference(claim['serviceaccount']);
   if (typeof namespace !== 'string' || typeof clusterName !== 'string' || serviceAccount === undefined) return undefined;
   return {
-    cluster: clusterName,
+    // The token is ours, so its workspace is one that was resolved when it was signed.
+    cluster: asClusterId(clusterName),
     namespace,
     serviceAccount,
     pod: understandReference(claim['pod']),

@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import { rootCluster } from '@capstan/api';
 import { names } from '@capstan/machinery';
 
@@ -30,7 +30,7 @@ export function homeOf(user: User): string | undefined {
 }
 
 /** Adds the workspace to a service account that does not name one. */
-export function atHomeIn(user: User, cluster: string): User {
+export function atHomeIn(user: User, cluster: ClusterId): User {
   if (cluster === rootCluster || !isServiceAccount(user.name) || user.extra?.[clusterExtra] !== undefined) return user;
   return { ...user, extra: { ...user.extra, [clusterExtra]: [cluster] } };
 }

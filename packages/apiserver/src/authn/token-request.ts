@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { rootCluster } from '@capstan/api';
+import { type ClusterId, rootCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { FieldPath, fieldError, type KubeObject, type ObjectMeta, status } from '@capstan/machinery';
 import type { SigningKey } from '@capstan/pki';
@@ -21,7 +21,7 @@ export interface TokenIssuer {
 
 /** A POST to serviceaccounts/<name>/token, with the body decoded and defaulted. */
 export interface TokenRequestCall {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly namespace: string;
   readonly name: string;
   readonly body: KubeObject;

@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
-import type { User } from '@capstan/api';
+import { asClusterId, rootCluster, type User } from '@capstan/api';
 import type { KubeObject, StatusError } from '@capstan/machinery';
 import { type SigningKey, signingKey } from '@capstan/pki';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -36,7 +36,7 @@ function request(
   const { key = ecKey, metadata = {}, max, ...call } = more;
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata, spec };
   return createServiceAccountToken(
-    { cluster: 'root', namespace: 'shop', name: 'bot', body, ...call },
+    { cluster: rootCluster, namespace: 'shop', name: 'bot', body, ...call },
     { issuer, key, audiences: [issuer], objects, now: () => new Date(time), ...(max && { maxExpirationSeconds: max }) },
   ).object;
 }
@@ -157,7 +157,7 @@ describe('a service account token', () => {
 
   it('of a workspace names the workspace', () => {
     objects.put(core('serviceaccounts'), object('ServiceAccount', 'bot', 'sa-2'), 'tenant');
-    const token = tokenOf(request({}, { cluster: 'tenant' }));
+    const token = tokenOf(request({}, { cluster: asClusterId('tenant') }));
     expect(authenticate(token).extra).toMatchObject({ 'authentication.kcp.io/cluster-name': ['tenant'] });
   });
 

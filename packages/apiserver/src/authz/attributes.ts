@@ -1,9 +1,9 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 
-/** The attributes of a request that authorization depends on. */
-export interface Attributes {
+/** The attributes of a request that authorization depends on. Those with another type for the workspace describe a request that is not authorized here. */
+export interface Attributes<Cluster extends string = ClusterId> {
   /** The workspace. */
-  readonly cluster: string;
+  readonly cluster: Cluster;
   readonly user: User;
   /** get, list, watch, create, update, patch, delete, deletecollection; the lower-case HTTP method for non-resource paths. */
   readonly verb: string;

@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import { asClusterId, type ClusterId, rootCluster, type User } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { rbacAuthorizer } from './authorizer.ts';
@@ -17,7 +17,7 @@ beforeEach(() => {
   rbac = rbacAuthorizer(objects);
 });
 
-function role(name: string, rules: PolicyRule[], namespace?: string, cluster?: string): void {
+function role(name: string, rules: PolicyRule[], namespace?: string, cluster?: ClusterId): void {
   const object: KubeObject = {
     apiVersion,
     kind: namespace ? 'Role' : 'ClusterRole',
@@ -31,7 +31,7 @@ interface Binding {
   readonly role: `${'Role' | 'ClusterRole'}/${string}`;
   readonly to: Subject[];
   readonly in?: string;
-  readonly cluster?: string;
+  readonly cluster?: ClusterId;
 }
 
 function bind(name: string, { role: roleText, to, in: namespace, cluster }: Binding): void {
@@ -100,7 +100,7 @@ describe('RBAC', () => {
     bind('b', { role: 'ClusterRole/reader', to: [{ kind: 'User', name: 'jane' }], in: 'shop' });
     expect(rbac.authorize(asking(jane, 'get', { ...configMaps, namespace: 'other' })).allowed).toBe(false);
     expect(rbac.authorize(asking(jane, 'get', { ...configMaps, namespace: '' })).allowed).toBe(false);
-    expect(rbac.authorize(asking(jane, 'get', { ...configMaps, cluster: 'tenant' })).allowed).toBe(false);
+    expect(rbac.authorize(asking(jane, 'get', { ...configMaps, cluster: asClusterId('tenant') })).allowed).toBe(false);
   });
 
   it('names the missing roles of bindings', () => {
@@ -139,17 +139,17 @@ describe('the cache of grants', () => {
   it('is kept when a change concerns another workspace', () => {
     const changed = new Map<string, number>();
     const precise = rbacAuthorizer(objects, { changedIn: (cluster) => changed.get(cluster) ?? 0 });
-    const may = (cluster: string): boolean => precise.authorize(asking(jane, 'get', { ...configMaps, cluster })).allowed;
+    const may = (cluster: ClusterId): boolean => precise.authorize(asking(jane, 'get', { ...configMaps, cluster })).allowed;
     role('reader', readConfigMaps);
     bind('b', binding);
-    expect([may('root'), may('other')]).toEqual([true, false]);
+    expect([may(rootCluster), may(asClusterId('other'))]).toEqual([true, false]);
     const { lists } = objects;
     changed.set('other', 1);
-    expect(may('root')).toBe(true);
+    expect(may(rootCluster)).toBe(true);
     expect(objects.lists).toBe(lists);
     objects.remove({ ...rbacResources.clusterRoleBindings, name: 'b' });
     changed.set('root', 1);
-    expect(may('root')).toBe(false);
+    expect(may(rootCluster)).toBe(false);
   });
 
   it('does not confuse users whose names and groups concatenate to the same text', () => {
@@ -173,7 +173,7 @@ it('lists the rules of a user for SelfSubjectRulesReview, with missing roles', (
   role('reader', readConfigMaps);
   bind('everywhere', { role: 'ClusterRole/reader', to: [{ kind: 'User', name: 'jane' }] });
   bind('local', { role: 'Role/gone', to: [{ kind: 'User', name: 'jane' }], in: 'shop' });
-  expect(rbac.rulesFor(jane, { cluster: 'root', namespace: 'shop' })).toEqual({
+  expect(rbac.rulesFor(jane, { cluster: rootCluster, namespace: 'shop' })).toEqual({
     rules: readConfigMaps,
     missing: [expect.objectContaining({ kind: 'Role', name: 'gone' })],
   });

@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import { rootCluster, superuserGroup } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { status } from '@capstan/machinery';
@@ -17,7 +17,7 @@ export interface RuleSet {
 
 export interface RuleResolver {
   /** All rules granted to a user by the bindings of the workspace, and of the namespace if one is given. */
-  rulesFor(user: User, place: { cluster: string; namespace: string }): RuleSet;
+  rulesFor(user: User, place: { cluster: ClusterId; namespace: string }): RuleSet;
 }
 
 /** The grants of one user in one workspace or namespace, each with the decision it leads to. */
@@ -46,9 +46,9 @@ export interface RbacOptions {
   /** How many sets of compiled grants are cached, over all users. */
   readonly capacity?: number;
   /** The policy that applies in a workspace without being stored there. */
-  readonly policyIn?: (cluster: string) => StaticPolicy;
+  readonly policyIn?: (cluster: ClusterId) => StaticPolicy;
   /** Changes whenever a role or binding that applies in a workspace changes. By default, any change counts for all workspaces. */
-  readonly changedIn?: (cluster: string) => number;
+  readonly changedIn?: (cluster: ClusterId) => number;
 }
 
 /**
@@ -86,7 +86,7 @@ export function rbacAuthorizer(
     return known;
   }
 
-  function compiledFor(user: User, cluster: string, namespace: string): Compiled {
+  function compiledFor(user: User, cluster: ClusterId, namespace: string): Compiled {
     const known = knownOf(user);
     const changed = changedIn(cluster);
     let places = known.get(cluster);
@@ -103,7 +103,7 @@ export function rbacAuthorizer(
     return compiled;
   }
 
-  function grantsFor(user: User, cluster: string, namespace: string): Grants {
+  function grantsFor(user: User, cluster: ClusterId, namespace: string): Grants {
     const policy = policyIn?.(cluster);
     const fallback = policy && ((role: string) => policy.clusterRole(role));
     const parts = effectiveUsers(user, cluster).map((one) => grantsIn(objects, { cluster, namespace, fallback }, one));
@@ -147,7 +147,7 @@ function generationOf(objects: ObjectReader): number {
  * The users that the static policy applies to: accounts of the root workspace under their own name, other users as they appear in the
  * workspace, and accounts of workspaces only by their groups.
  */
-function everywhere(user: User, cluster: string): readonly User[] {
+function everywhere(user: User, cluster: ClusterId): readonly User[] {
   if (homeOf(user) === rootCluster) return [user];
   return effectiveUsers(user, cluster).map((one) => (homeOf(one) === undefined ? one : { name: '', groups: one.groups }));
 }

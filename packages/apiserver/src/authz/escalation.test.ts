@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import { rootCluster, type User } from '@capstan/api';
 import type { KubeObject, StatusError } from '@capstan/machinery';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { rbacAuthorizer } from './authorizer.ts';
@@ -53,7 +53,7 @@ function grant(...rules: PolicyRule[]): void {
 function write(object: KubeObject, more: Partial<RoleWrite> = {}): string {
   const resource = object.kind === 'Role' ? 'roles' : object.kind === 'RoleBinding' ? 'rolebindings' : 'clusterroles';
   const namespace = object.kind === 'ClusterRole' ? '' : 'shop';
-  const request: RoleWrite = { cluster: 'root', user: joe, resource, namespace, requestName: '', object, old: undefined, ...more };
+  const request: RoleWrite = { cluster: rootCluster, user: joe, resource, namespace, requestName: '', object, old: undefined, ...more };
   try {
     checkNoEscalation(request, { objects, rbac: rbacAuthorizer(objects) });
     return 'allowed';

@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import { superuserGroup } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { fieldError, type KubeObject, rulesOf, StatusError, sameJson, status } from '@capstan/machinery';
@@ -10,7 +10,7 @@ import type { PolicyRule } from './rule.ts';
 
 /** A write of a role or binding, before it is stored. */
 export interface RoleWrite {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly user: User;
   readonly resource: 'roles' | 'clusterroles' | 'rolebindings' | 'clusterrolebindings';
   readonly namespace: string;
@@ -25,7 +25,7 @@ export interface EscalationRules {
   readonly objects: ObjectReader;
   readonly rbac: Authorizer & RuleResolver;
   /** Finds cluster roles that exist in a workspace without being stored there. */
-  readonly roleIn?: (cluster: string, name: string) => readonly PolicyRule[] | undefined;
+  readonly roleIn?: (cluster: ClusterId, name: string) => readonly PolicyRule[] | undefined;
 }
 
 const everything: readonly PolicyRule[] = [

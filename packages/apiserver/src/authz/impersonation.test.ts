@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { User } from '@capstan/api';
+import { asClusterId, type User } from '@capstan/api';
 import { describe, expect, it } from 'vitest';
 import type { Attributes } from './attributes.ts';
 import { impersonate } from './impersonation.ts';
@@ -18,7 +18,7 @@ function attempt(rawHeaders: string[], may: (attributes: Attributes) => boolean 
       return { allowed: may(attributes), reason: '' };
     },
   };
-  return impersonate({ cluster, user: admin, headers, rawHeaders, authorizer });
+  return impersonate({ cluster: asClusterId(cluster), user: admin, headers, rawHeaders, authorizer });
 }
 
 describe('impersonation', () => {

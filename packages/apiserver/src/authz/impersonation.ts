@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import { atHomeIn, parseServiceAccountName, serviceAccountGroups } from '../authn/service-account.ts';
 import { type Attributes, type Authorizer, nothingWanted } from './attributes.ts';
 import { forbidden } from './wording.ts';
@@ -12,7 +12,7 @@ export class BadImpersonation extends Error {
 }
 
 export interface ImpersonationRequest {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   /** The authenticated user. */
   readonly user: User;
   /** As parsed by Node: names in lower case. */

@@ -1,8 +1,15 @@
+import { rootCluster } from '@capstan/api';
 import { describe, expect, it } from 'vitest';
 import { type Attributes, nothingWanted } from './attributes.ts';
 import { allowGroups, allowPaths, inOrder, type Opinion, type Step, stepOf } from './order.ts';
 
-const wanting: Attributes = { ...nothingWanted, cluster: 'root', user: { name: 'jane', groups: ['a'] }, verb: 'get', path: '/healthz' };
+const wanting: Attributes = {
+  ...nothingWanted,
+  cluster: rootCluster,
+  user: { name: 'jane', groups: ['a'] },
+  verb: 'get',
+  path: '/healthz',
+};
 const saying = (opinion: Opinion, later = false): Step => ({ consider: () => (later ? Promise.resolve(opinion) : opinion) });
 const allow: Opinion = { kind: 'allow', reason: 'yes' };
 const deny: Opinion = { kind: 'deny', reason: 'no' };

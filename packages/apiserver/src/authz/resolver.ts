@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { fieldError, type GroupResource, type KubeObject, type PolicyRule, rulesOf } from '@capstan/machinery';
 
@@ -55,7 +55,7 @@ const none: readonly never[] = [];
 
 /** Where to look for roles and bindings. */
 export interface RolePlace {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly namespace: string;
   /** Finds cluster roles that exist without being stored. */
   readonly fallback?: ((name: string) => readonly PolicyRule[] | undefined) | undefined;

@@ -1,9 +1,10 @@
+import { rootCluster } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
 import { type Attributes, type Decision, type Gate, nothingWanted } from './attributes.ts';
 import { settled } from './settled.ts';
 
 const jane = { name: 'jane', groups: [] };
-const asking = (name: string): Attributes => ({ ...nothingWanted, cluster: 'root', user: jane, verb: 'get', isResource: true, name });
+const asking = (name: string): Attributes => ({ ...nothingWanted, cluster: rootCluster, user: jane, verb: 'get', isResource: true, name });
 const allowed: Decision = { allowed: true, reason: '' };
 const refused: Decision = { allowed: false, reason: 'no' };
 

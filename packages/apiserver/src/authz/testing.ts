@@ -1,4 +1,4 @@
-import type { StoredKind, User } from '@capstan/api';
+import { rootCluster, type StoredKind, type User } from '@capstan/api';
 import type { ObjectKey, ObjectReader } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
 import type { Attributes } from './attributes.ts';
@@ -17,7 +17,7 @@ export class MemoryObjects implements ObjectReader {
   }
 
   remove(at: { group: string; resource: string; cluster?: string; namespace?: string; name: string }): void {
-    this.#objects.delete(this.#key({ cluster: 'root', namespace: '', ...at }));
+    this.#objects.delete(this.#key({ cluster: rootCluster, namespace: '', ...at }));
     this.#changed(at);
   }
 
@@ -50,7 +50,7 @@ export class MemoryObjects implements ObjectReader {
 /** The attributes of a request, with defaults for those that a test does not set. */
 export function asking(user: User, verb: string, more: Partial<Attributes> = {}): Attributes {
   return {
-    cluster: 'root',
+    cluster: rootCluster,
     user,
     verb,
     isResource: more.path === undefined,

@@ -1,4 +1,4 @@
-import { type ApiBinding, exportLabel, type ScopedClaim } from '@capstan/api';
+import { type ApiBinding, asClusterId, type ClusterId, exportLabel, type ScopedClaim } from '@capstan/api';
 import { BoundedMap, everything, type GroupResource, type LabelSelector, selectorOfObject } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { EntryReader } from '../cache/reader.ts';
@@ -21,7 +21,7 @@ export interface AcceptedClaim {
 /** The facts about an APIBinding that serving needs. Equal bindings share one object. */
 export interface BindingFacts {
   /** The id of the workspace of the export; empty until bound. */
-  readonly provider: string;
+  readonly provider: ClusterId;
   readonly exportName: string;
   /** Identifies the export, from the creation of the binding. */
   readonly label: string;
@@ -44,7 +44,7 @@ export function factsOf(entry: CacheEntry<ApiBinding>): BindingFacts {
 
 function read(entry: CacheEntry<ApiBinding>): BindingFacts {
   const binding = entry.parse();
-  const provider = binding.status?.apiExportClusterName ?? '';
+  const provider = asClusterId(binding.status?.apiExportClusterName ?? '');
   const exportName = referenceOf(binding)?.name ?? '';
   const label = binding.metadata.labels?.[exportLabel] ?? '';
   const isEnding = binding.metadata.deletionTimestamp !== undefined;
@@ -89,7 +89,7 @@ export class Bindings {
   }
 
   /** The bindings of a workspace, sorted by name. */
-  in(cluster: string): readonly BindingFacts[] {
+  in(cluster: ClusterId): readonly BindingFacts[] {
     const found: BindingFacts[] = [];
     this.#objects.walk(apiBindings, cluster, (entry) => {
       found.push(factsOf(entry));
@@ -99,12 +99,12 @@ export class Bindings {
   }
 
   /** The binding that brings a kind into a workspace; undefined if no binding does. */
-  bringing(cluster: string, { group, resource }: GroupResource): BindingFacts | undefined {
+  bringing(cluster: ClusterId, { group, resource }: GroupResource): BindingFacts | undefined {
     return this.in(cluster).find(({ bound }) => bound.some((one) => one.group === group && one.resource === resource));
   }
 
   /** A workspace's binding to an export; undefined if it is not bound. */
-  to(cluster: string, { provider, name }: { provider: string; name: string }): BindingFacts | undefined {
+  to(cluster: ClusterId, { provider, name }: { provider: ClusterId; name: string }): BindingFacts | undefined {
     let found: BindingFacts | undefined;
     this.#objects.walk(apiBindings, cluster, (entry) => {
       const facts = factsOf(entry);

@@ -1,4 +1,4 @@
-import { type ApiBinding, apiBindingKind, groupResource } from '@capstan/api';
+import { type ApiBinding, apiBindingKind, type ClusterId, groupResource } from '@capstan/api';
 
 export const apiBindings = groupResource(apiBindingKind);
 
@@ -12,7 +12,7 @@ export interface BoundResource {
   /** The provider keeps its objects, and reads are served from there. */
   readonly isVirtual?: true;
   /** The export of a virtual kind. */
-  readonly offeredBy?: { readonly provider: string; readonly exportName: string };
+  readonly offeredBy?: { readonly provider: ClusterId; readonly exportName: string };
   /** The binding is being deleted, so no new objects can be created. */
   readonly isEnding?: true;
 }

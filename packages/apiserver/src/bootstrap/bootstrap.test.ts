@@ -1,3 +1,4 @@
+import { rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { rbacAuthorizer } from '../authz/authorizer.ts';
@@ -12,7 +13,7 @@ const now = new Date('2026-01-01T00:00:00Z');
 let objects: MemoryObjects;
 
 function settle(): number {
-  const list = repairs(bootstrapObjects(now), objects, 'root');
+  const list = repairs(bootstrapObjects(now), objects, rootCluster);
   for (const { resource, object } of list) objects.put(resource, object);
   return list.length;
 }
@@ -198,7 +199,7 @@ describe('repairs', () => {
 
   const clusterRoles = { group: 'rbac.authorization.k8s.io', resource: 'clusterroles' };
   const view = (): KubeObject =>
-    structuredClone(objects.get({ ...clusterRoles, cluster: 'root', namespace: '', name: 'system:kube-dns' })!);
+    structuredClone(objects.get({ ...clusterRoles, cluster: rootCluster, namespace: '', name: 'system:kube-dns' })!);
 
   it('restore removed rules and labels, and keep added ones', () => {
     const mine = parseRule('get nodes');
@@ -227,7 +228,7 @@ describe('repairs', () => {
   });
 
   it('keep the gathered rules of aggregated roles', () => {
-    const role = structuredClone(objects.get({ ...clusterRoles, cluster: 'root', namespace: '', name: 'view' })!);
+    const role = structuredClone(objects.get({ ...clusterRoles, cluster: rootCluster, namespace: '', name: 'view' })!);
     objects.put(clusterRoles, { ...role, rules: [] });
     expect(settle()).toBe(0);
   });
@@ -239,7 +240,7 @@ describe('repairs', () => {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
     };
     objects.put(bindings, bad);
-    expect(repairs(bootstrapObjects(now), objects, 'root')).toEqual([
+    expect(repairs(bootstrapObjects(now), objects, rootCluster)).toEqual([
       { action: 'recreate', resource: bindings, object: named('ClusterRoleBinding', 'system:basic-user'), old: bad },
     ]);
   });

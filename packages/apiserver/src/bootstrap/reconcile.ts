@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { type GroupResource, type KubeObject, rulesOf, sameJson } from '@capstan/machinery';
 import { uncovered } from '../authz/covers.ts';
@@ -27,7 +28,7 @@ const resources: Readonly<Record<string, GroupResource>> = {
  * The writes that give a workspace its default objects. Roles and bindings get missing rules and subjects back and keep added ones, unless
  * they are annotated with `autoupdate: "false"`.
  */
-export function repairs(expected: readonly KubeObject[], objects: ObjectReader, cluster: string): Repair[] {
+export function repairs(expected: readonly KubeObject[], objects: ObjectReader, cluster: ClusterId): Repair[] {
   const list: Repair[] = [];
   for (const object of expected) {
     const resource = resources[object.kind]!;

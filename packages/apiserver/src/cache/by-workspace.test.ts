@@ -1,3 +1,4 @@
+import { asClusterId } from '@capstan/api';
 import { expect, test } from 'vitest';
 import { ByWorkspace } from './by-workspace.ts';
 
@@ -5,7 +6,7 @@ function stage(capacity?: number) {
   const made: string[] = [];
   const known = new ByWorkspace<{ of: string }>(capacity);
   const get = (cluster: string, state: number): { of: string } =>
-    known.get(cluster, state, (of) => {
+    known.get(asClusterId(cluster), state, (of) => {
       made.push(of);
       return { of };
     });

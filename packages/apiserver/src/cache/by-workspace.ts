@@ -1,3 +1,5 @@
+import type { ClusterId } from '@capstan/api';
+
 /** More workspaces than are active at a time. Values of the others are computed again on their next use. */
 const defaultCapacity = 4_096;
 
@@ -12,7 +14,7 @@ export class ByWorkspace<Value> {
   }
 
   /** `state` must change whenever an input of the values changes, in any workspace. */
-  get(cluster: string, state: number, make: (cluster: string) => Value): Value {
+  get(cluster: ClusterId, state: number, make: (cluster: ClusterId) => Value): Value {
     if (state !== this.#state || this.#known.size > this.#capacity) {
       this.#known.clear();
       this.#state = state;

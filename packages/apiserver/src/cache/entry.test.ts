@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { asClusterId } from '@capstan/api';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { atRevision, CacheEntry, movedTo, servedText, storedText } from './entry.ts';
@@ -33,7 +34,7 @@ test('a key named __proto__ is ordinary data', () => {
 });
 
 test('an object served in another workspace looks as if it were stored there', () => {
-  const clusters = fc.constantFrom('root', 'provider', 'consumer');
+  const clusters = fc.constantFrom('root', 'provider', 'consumer').map(asClusterId);
   const annotations = fc.option(fc.dictionary(fc.string({ minLength: 1 }), fc.string()), { nil: undefined });
   fc.assert(
     fc.property(clusters, clusters, annotations, (from, to, own) => {

@@ -1,4 +1,4 @@
-import { clusterAnnotation, rootCluster } from '@capstan/api';
+import { type ClusterId, clusterAnnotation, rootCluster } from '@capstan/api';
 import { type KubeObject, parseExact } from '@capstan/machinery';
 import { clusterOfKey } from './key.ts';
 
@@ -86,7 +86,7 @@ export function namingCluster(key: string, text: string): string {
 }
 
 /** The same text, annotated with another workspace than the one in its key. */
-export function movedTo(cluster: string, key: string, text: string): string {
+export function movedTo(cluster: ClusterId, key: string, text: string): string {
   const at = text.indexOf('"', text.indexOf(metadataMark) + metadataMark.length) + 1;
   const head = text.slice(0, at);
   const rest = withoutCluster(text.slice(at), clusterOfKey(key));
@@ -94,7 +94,7 @@ export function movedTo(cluster: string, key: string, text: string): string {
 }
 
 /** Undoes `annotated`. */
-function withoutCluster(rest: string, cluster: string): string {
+function withoutCluster(rest: string, cluster: ClusterId): string {
   const own = `${annotationsMark}"${clusterAnnotation}":"${cluster}"`;
   if (!rest.startsWith(own)) return rest;
   return rest[own.length] === ',' ? annotationsMark + rest.slice(own.length + 1) : rest.slice(own.length + 1);
@@ -108,7 +108,7 @@ function namingUnsaved(key: string, text: string): string {
 }
 
 /** `rest` is the text after the revision, which starts with the annotations if there are any. */
-function annotated(rest: string, cluster: string): string {
+function annotated(rest: string, cluster: ClusterId): string {
   const own = `${annotationsMark}"${clusterAnnotation}":"${cluster}"`;
   return rest.startsWith(annotationsMark) ? `${own},${rest.slice(annotationsMark.length)}` : `${own}}${rest}`;
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { asClusterId, type ClusterId } from '@capstan/api';
 import { openSqliteStore, type Store, StoreError, type WatchHandler } from '@capstan/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { storedText } from './entry.ts';
@@ -34,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => cleanup.disposeAsync());
 
 let names = 0;
-async function write(resource: { group: string; resource: string }, cluster: string): Promise<void> {
+async function write(resource: { group: string; resource: string }, cluster: ClusterId): Promise<void> {
   const name = `n-${++names}`;
   const object = { apiVersion: 'v1', kind: 'Thing', metadata: { name } };
   const revision = await store.create(storeKey({ ...resource, cluster, namespace: '', name }), storedText(object));
@@ -43,34 +44,34 @@ async function write(resource: { group: string; resource: string }, cluster: str
 
 test('a change in a workspace changes the number of that workspace only', async () => {
   const changes = new LastChanges(cache, [roles, clusters]);
-  const before = [changes.in('a'), changes.in('b')];
-  await write(roles, 'a');
-  const between = [changes.in('a'), changes.in('b')];
+  const before = [changes.in(asClusterId('a')), changes.in(asClusterId('b'))];
+  await write(roles, asClusterId('a'));
+  const between = [changes.in(asClusterId('a')), changes.in(asClusterId('b'))];
   expect(between[0]).not.toBe(before[0]);
   expect(between[1]).toBe(before[1]);
-  await write(clusters, 'a');
-  expect(changes.in('a')).toBeGreaterThan(between[0]!);
+  await write(clusters, asClusterId('a'));
+  expect(changes.in(asClusterId('a'))).toBeGreaterThan(between[0]!);
 });
 
 test('ignores other resources', async () => {
   const changes = new LastChanges(cache, [roles]);
-  const before = changes.in('a');
-  await write(clusters, 'a');
-  expect(changes.in('a')).toBe(before);
+  const before = changes.in(asClusterId('a'));
+  await write(clusters, asClusterId('a'));
+  expect(changes.in(asClusterId('a'))).toBe(before);
 });
 
 test('treats every workspace as changed when there are too many to track', async () => {
   const changes = new LastChanges(cache, [roles], 2);
-  await write(roles, 'a');
-  const before = changes.in('b');
-  for (const cluster of ['c', 'd', 'e']) await write(roles, cluster);
-  expect(changes.in('b')).toBeGreaterThan(before);
+  await write(roles, asClusterId('a'));
+  const before = changes.in(asClusterId('b'));
+  for (const cluster of ['c', 'd', 'e']) await write(roles, asClusterId(cluster));
+  expect(changes.in(asClusterId('b'))).toBeGreaterThan(before);
 });
 
 test('treats every workspace as changed after the cache was rebuilt', async () => {
   const changes = new LastChanges(cache, [roles]);
-  const before = changes.in('a');
-  await write(clusters, 'a');
+  const before = changes.in(asClusterId('a'));
+  await write(clusters, asClusterId('a'));
   watching.failed(new StoreError('unavailable', 'the connection is gone'));
-  await expect.poll(() => changes.in('a')).toBeGreaterThan(before);
+  await expect.poll(() => changes.in(asClusterId('a'))).toBeGreaterThan(before);
 });

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import type { GroupResource } from '@capstan/machinery';
 import type { CacheEvent } from './event-ring.ts';
 import { clusterOfKey } from './key.ts';
@@ -30,7 +31,7 @@ export class LastChanges {
     for (const { listeners } of held) listeners.add(listener);
   }
 
-  readonly in = (cluster: string): number => {
+  readonly in = (cluster: ClusterId): number => {
     // The cache replaces its maps after losing the connection to the store, and does not report the changes in between.
     if (this.#entries !== this.#first.entries) {
       this.#entries = this.#first.entries;

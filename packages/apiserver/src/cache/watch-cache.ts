@@ -1,4 +1,4 @@
-import type { StoredKind } from '@capstan/api';
+import type { ClusterId, StoredKind } from '@capstan/api';
 import type { ObjectKey, ObjectReader } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { prefixRange, type Range, type Store, type StoreError, type StoreEvent, type Watch } from '@capstan/store';
@@ -117,7 +117,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
   }
 
   /** The number of objects of all kinds in a workspace. */
-  countIn(cluster: string): number {
+  countIn(cluster: ClusterId): number {
     const [start, end] = [`${cluster}/`, endOf(`${cluster}/`)];
     let total = 0;
     for (const resource of this.#resources.values()) total += resource.entries.count(start, end);
@@ -143,7 +143,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     return entry && held.objectOf(entry);
   }
 
-  list<T extends KubeObject = KubeObject>(resource: StoredKind<T>, cluster: string, namespace?: string): T[] {
+  list<T extends KubeObject = KubeObject>(resource: StoredKind<T>, cluster: ClusterId, namespace?: string): T[] {
     const prefix = namespace === undefined ? `${cluster}/` : `${cluster}/${namespace}/`;
     const found: T[] = [];
     const held = this.resource(resource);
@@ -154,7 +154,7 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     return found;
   }
 
-  walk<T extends KubeObject = KubeObject>(resource: StoredKind<T>, cluster: string, visit: (entry: CacheEntry<T>) => boolean): void {
+  walk<T extends KubeObject = KubeObject>(resource: StoredKind<T>, cluster: ClusterId, visit: (entry: CacheEntry<T>) => boolean): void {
     const prefix = `${cluster}/`;
     this.resource(resource).entries.walk(prefix, endOf(prefix), visit);
   }

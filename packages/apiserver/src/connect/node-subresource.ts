@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import { type KubeObject, status } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
 import type { OpenStream } from './open-streams.ts';
@@ -16,7 +17,7 @@ export interface NodeSubresource {
    * The node and the path below `/node` on it; undefined if the object has none. Anybody can define a kind with this name in a workspace of
    * their own, so it must return undefined for objects of workspaces that have no say over the node.
    */
-  readonly target: (object: KubeObject, cluster: string) => { readonly node: string; readonly path: string } | undefined;
+  readonly target: (object: KubeObject, cluster: ClusterId) => { readonly node: string; readonly path: string } | undefined;
 }
 
 /** Passes a request on to the node of an object, and its response back. */

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import { asJson, type CompiledSchema, type KubeObject, parseApiVersion } from '@capstan/machinery';
 import type { Conversion } from '../registry/resource.ts';
 import type { Summary, Version } from './summary.ts';
@@ -5,7 +6,7 @@ import type { Summary, Version } from './summary.ts';
 export interface ConversionParts {
   readonly summary: Summary;
   readonly version: Version;
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   /** Objects written after this revision already match the current definition. */
   readonly since: number;
   readonly schemaOf: (version: string) => CompiledSchema;

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import type { RuleCompiler } from '@capstan/kinds';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { CacheEvent } from '../cache/event-ring.ts';
@@ -39,7 +40,7 @@ export class Definitions {
   }
 
   /** The kinds added by the users of a workspace; undefined if there are none. */
-  in(cluster: string): WorkspaceKinds | undefined {
+  in(cluster: ClusterId): WorkspaceKinds | undefined {
     if (this.#held.entries !== this.#loaded) this.#reload();
     return this.#workspaces.get(cluster);
   }

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import { cleanupFinalizer } from '@capstan/kinds';
 import { fieldsOf, type KubeObject, status } from '@capstan/machinery';
 import { endOf, type ResourceCache } from '../cache/watch-cache.ts';
@@ -20,7 +21,7 @@ interface KeeperOptions {
   readonly serving: Backend & { readonly catalog: Catalog; readonly hub: WatchHub };
   readonly definitions: Definitions;
   /** Kinds of a group that are bound into a workspace; their names are taken. */
-  readonly boundIn: (cluster: string, group: string) => Iterable<Definition>;
+  readonly boundIn: (cluster: ClusterId, group: string) => Iterable<Definition>;
   readonly now: () => Date;
   readonly onError: (error: unknown) => void;
 }
@@ -51,7 +52,7 @@ export class DefinitionKeeper implements Disposable {
   }
 
   /** Called when the bound kinds of a workspace have changed: names may have become free. */
-  look(cluster: string): void {
+  look(cluster: ClusterId): void {
     for (const definition of this.#options.definitions.in(cluster)?.all() ?? []) if (needsCare(definition)) this.#turns.ask(definition);
   }
 

@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { type AddressInfo, createServer } from 'node:net';
+import { asClusterId, rootCluster } from '@capstan/api';
 import { describe, expect, it } from 'vitest';
 import { WebhookClient } from '../admission/webhooks/client.ts';
 import { TestWebhook } from '../admission/webhooks/testing.ts';
@@ -66,9 +67,9 @@ describe('a URL configured by a workspace', () => {
     using client = new WebhookClient(new MemoryObjects(), everything);
     for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '0x7f.1']) {
       const endpoint = { by: 'url', url: `https://${host}:${hook.port}/x`, authorities: hook.authority } as const;
-      await client.post({ ...call, cluster: 'root', endpoint }).catch(() => {});
+      await client.post({ ...call, cluster: rootCluster, endpoint }).catch(() => {});
       const asked = hook.questions.length;
-      await expect(client.post({ ...call, cluster: 'tenant', endpoint })).rejects.toThrow(refusal);
+      await expect(client.post({ ...call, cluster: asClusterId('tenant'), endpoint })).rejects.toThrow(refusal);
       expect(hook.questions.length).toBe(asked);
     }
     expect(hook.questions.length).toBeGreaterThan(0);
@@ -93,7 +94,11 @@ describe('a URL configured by a workspace', () => {
     const [open, shut] = await Promise.all(
       [port, 1].map((at) =>
         client
-          .post({ ...call, cluster: 'tenant', endpoint: { by: 'url', url: `https://127.0.0.1:${at}/`, authorities: undefined } })
+          .post({
+            ...call,
+            cluster: asClusterId('tenant'),
+            endpoint: { by: 'url', url: `https://127.0.0.1:${at}/`, authorities: undefined },
+          })
           .catch((error: Error) => error.message.replace(`:${at}/`, '')),
       ),
     );

@@ -53,7 +53,7 @@ type Candidate = Schema;
  * Finds the flow schema that a request belongs to. The rules that apply to a user are computed once; most requests then match the first
  * candidate.
  */
-export function flowClassifier(objects: ObjectReader): (attributes: Attributes) => Flow | undefined {
+export function flowClassifier(objects: ObjectReader): (attributes: Attributes<string>) => Flow | undefined {
   let schemas: readonly Schema[] = [];
   let candidates = new WeakMap<User, readonly Candidate[]>();
   let schemaGeneration = -1;
@@ -117,7 +117,7 @@ function isMeant(subject: Subject, user: User): boolean {
   }
 }
 
-function matches({ resourceRules = [], nonResourceRules = [] }: Rule, attributes: Attributes): boolean {
+function matches({ resourceRules = [], nonResourceRules = [] }: Rule, attributes: Attributes<string>): boolean {
   return attributes.isResource
     ? resourceRules.some((rule) => matchesResource(rule, attributes))
     : nonResourceRules.some(
@@ -125,7 +125,7 @@ function matches({ resourceRules = [], nonResourceRules = [] }: Rule, attributes
       );
 }
 
-function matchesResource(rule: ResourceRule, { verb, group: apiGroup, resource, subresource, namespace }: Attributes): boolean {
+function matchesResource(rule: ResourceRule, { verb, group: apiGroup, resource, subresource, namespace }: Attributes<string>): boolean {
   return (
     has(rule.verbs, verb) &&
     has(rule.apiGroups, apiGroup) &&

@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import { rootCluster, type User } from '@capstan/api';
 import type { StatusError } from '@capstan/machinery';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -227,7 +227,7 @@ describe('open watches', () => {
 
 describe('the flow of a request', () => {
   const objects = new MemoryObjects();
-  for (const { resource, object } of repairs(bootstrapObjects(new Date(0)), objects, 'root')) {
+  for (const { resource, object } of repairs(bootstrapObjects(new Date(0)), objects, rootCluster)) {
     object.metadata.uid = `${object.kind === 'FlowSchema' ? 'schema' : 'level'}-${object.metadata.name}`;
     objects.put(resource, object);
   }

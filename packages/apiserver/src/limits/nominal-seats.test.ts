@@ -1,3 +1,4 @@
+import { rootCluster } from '@capstan/api';
 import { expect, test } from 'vitest';
 import { MemoryObjects } from '../authz/testing.ts';
 import { bootstrapObjects } from '../bootstrap/objects.ts';
@@ -6,7 +7,7 @@ import { nominalSeats } from './nominal-seats.ts';
 
 test('divides the places among the priority levels, and gives each at least one', () => {
   const objects = new MemoryObjects();
-  for (const { resource, object } of repairs(bootstrapObjects(new Date(0)), objects, 'root')) objects.put(resource, object);
+  for (const { resource, object } of repairs(bootstrapObjects(new Date(0)), objects, rootCluster)) objects.put(resource, object);
   expect(Object.fromEntries(nominalSeats(objects, 600))).toEqual({
     'capstan-node-agents': 85,
     'catch-all': 11,

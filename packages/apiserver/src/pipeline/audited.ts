@@ -13,7 +13,7 @@ export class Audited implements AnswerKeeper {
   readonly #exchange: Exchange;
   readonly #received: Date | undefined;
   #recording: Recording | undefined;
-  #attributes: Attributes | undefined;
+  #attributes: Attributes<string> | undefined;
   #sender: User | undefined;
   #decision: Decision | undefined;
   #failure: StatusError | undefined;
@@ -33,7 +33,7 @@ export class Audited implements AnswerKeeper {
     this.#sender = sender;
   }
 
-  begin(attributes: Attributes): void {
+  begin(attributes: Attributes<string>): void {
     this.#attributes = attributes;
     this.#recording = this.#log.recordingOf(attributes);
   }
@@ -50,12 +50,12 @@ export class Audited implements AnswerKeeper {
     return Promise.resolve();
   }
 
-  decided(decision: Decision, authorizer: Gate): void {
+  decided(decision: Decision, authorizer: Gate, attributes: Attributes): void {
     if (decision.allowed) this.admitted();
     else this.#recording ??= this.#log.denials;
     const isUnknown = !decision.allowed && decision.error !== undefined;
     this.#decision = isUnknown ? { allowed: false, reason: 'internal error' } : decision;
-    if (this.#recording !== undefined && this.#attributes !== undefined) this.#explain(this.#attributes, authorizer);
+    if (this.#recording !== undefined) this.#explain(attributes, authorizer);
   }
 
   failed(error: StatusError): void {
@@ -122,7 +122,7 @@ export class Audited implements AnswerKeeper {
  * They also come first, since only the first ones are recorded.
  */
 function annotationsOf(
-  { cluster }: Attributes,
+  { cluster }: Attributes<string>,
   explained: Readonly<Record<string, string>> | undefined,
   given: Readonly<Record<string, string>> | undefined,
 ): Pick<AuditedRequest, 'annotations'> {
@@ -145,7 +145,7 @@ function parsed(body: string | Buffer | undefined): unknown {
 }
 
 /** A request that was rejected before its target was known. */
-function unknownRequest(exchange: Exchange, sender: User = { name: '', groups: [] }): Attributes {
+function unknownRequest(exchange: Exchange, sender: User = { name: '', groups: [] }): Attributes<string> {
   return {
     ...nothingWanted,
     cluster: '',

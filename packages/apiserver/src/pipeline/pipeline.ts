@@ -49,7 +49,7 @@ export interface PipelineOptions {
   readonly workspaceAuthentication: WorkspaceAuthentication;
   readonly authorizer: Gate;
   readonly audit: AuditLog;
-  readonly classify: (attributes: Attributes) => Flow | undefined;
+  readonly classify: (attributes: Attributes<string>) => Flow | undefined;
   readonly inFlight: InFlight;
   readonly watches: OpenCount;
   /** Streams to nodes. */
@@ -110,7 +110,7 @@ export class Pipeline {
       const gate = info.scope?.authorizer ?? this.#options.authorizer;
       const decision = gate.authorize(attributes);
       const decided = decision instanceof Promise ? await decision : decision;
-      audited.decided(decided, gate);
+      audited.decided(decided, gate, attributes);
       if (!decided.allowed) {
         exchange.header('X-Content-Type-Options', 'nosniff');
         throw refused(attributes, decided);
@@ -159,7 +159,7 @@ export class Pipeline {
     }
   }
 
-  #tellFlow(exchange: Exchange, attributes: Attributes): void {
+  #tellFlow(exchange: Exchange, attributes: Attributes<string>): void {
     const flow = this.#options.classify(attributes);
     if (flow === undefined) return;
     exchange.header('X-Kubernetes-Pf-Flowschema-Uid', flow.flowSchemaUid);

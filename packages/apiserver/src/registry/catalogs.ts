@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import type { Catalog, CustomKinds } from './catalog.ts';
 import type { RequestInfo } from './scope.ts';
 
@@ -5,21 +6,21 @@ import type { RequestInfo } from './scope.ts';
 export class Catalogs {
   /** All built-in kinds. */
   readonly builtin: Catalog;
-  readonly #builtinIn: (cluster: string) => Catalog;
-  readonly #custom: (cluster: string) => CustomKinds | undefined;
+  readonly #builtinIn: (cluster: ClusterId) => Catalog;
+  readonly #custom: (cluster: ClusterId) => CustomKinds | undefined;
   readonly #made = new WeakMap<Catalog, WeakMap<CustomKinds, Catalog>>();
 
   constructor(options: {
     readonly builtin: Catalog;
-    readonly builtinIn: (cluster: string) => Catalog;
-    readonly customIn: (cluster: string) => CustomKinds | undefined;
+    readonly builtinIn: (cluster: ClusterId) => Catalog;
+    readonly customIn: (cluster: ClusterId) => CustomKinds | undefined;
   }) {
     this.builtin = options.builtin;
     this.#builtinIn = options.builtinIn;
     this.#custom = options.customIn;
   }
 
-  of(cluster: string): Catalog {
+  of(cluster: ClusterId): Catalog {
     const builtin = this.#builtinIn(cluster);
     const custom = this.#custom(cluster);
     if (custom === undefined) return builtin;

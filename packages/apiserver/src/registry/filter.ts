@@ -1,4 +1,4 @@
-import { claimLabelPrefix, everyCluster } from '@capstan/api';
+import { type ClusterId, claimLabelPrefix, everyCluster } from '@capstan/api';
 import {
   checkFieldLabels,
   type FieldSelector,
@@ -79,7 +79,7 @@ export function isShown(resource: Resource, entry: CacheEntry, { scope, cluster 
   return shows === undefined || cluster === everyCluster || shows(resource, movedEntry(entry, cluster));
 }
 
-function prefixOf({ namespaced }: Resource, cluster: string, namespace: string): string {
+function prefixOf({ namespaced }: Resource, cluster: ClusterId, namespace: string): string {
   if (!namespaced) return `${cluster}//`;
   return namespace === '' ? `${cluster}/` : `${cluster}/${namespace}/`;
 }

@@ -1,4 +1,4 @@
-import { groupResource, logicalClusterKind, logicalClusterName, rootCluster } from '@capstan/api';
+import { type ClusterId, groupResource, logicalClusterKind, logicalClusterName, rootCluster } from '@capstan/api';
 import { StatusError, status } from '@capstan/machinery';
 import { type Guard, StoreError } from '@capstan/store';
 import { storeKey, type WatchCache } from '../cache/watch-cache.ts';
@@ -12,7 +12,7 @@ const namespaces = { group: '', resource: 'namespaces' } as const;
 const maxTries = 10;
 
 export interface Creation extends Target {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   /** Whether the request has waited, for example for a webhook, since the namespace was checked. */
   readonly waited: boolean;
 }
@@ -56,7 +56,7 @@ function isOwned({ cluster, resource }: Creation): boolean {
   return cluster !== rootCluster && !isOwner && !cluster.startsWith('system:');
 }
 
-const ownerOf = (cluster: string) => ({ ...logicalClusters, cluster, namespace: '', name: logicalClusterName });
+const ownerOf = (cluster: ClusterId) => ({ ...logicalClusters, cluster, namespace: '', name: logicalClusterName });
 
 /** The error for a create in a namespace that is being terminated. */
 export function terminating({ resource, namespace, name }: Target): StatusError {

@@ -1,4 +1,4 @@
-import { rootCluster } from '@capstan/api';
+import { type ClusterId, rootCluster } from '@capstan/api';
 import type { ScaleMapping, Strategy, TablePrinter } from '@capstan/kinds';
 import type { GroupResource, JsonObject, KubeObject, ObjectType } from '@capstan/machinery';
 import { atRevision, CacheEntry, movedTo, namingCluster } from '../cache/entry.ts';
@@ -32,7 +32,7 @@ export interface Resource extends GroupResource {
    * For kinds whose objects are stored in another workspace and are read-only here: the kind as read in `cluster`, which may be
    * `*`. Called once per request. Throws the error for the client if it cannot be read.
    */
-  readonly source?: (cluster: string) => Resource;
+  readonly source?: (cluster: ClusterId) => Resource;
   /** Where the objects are stored, if not in the workspace that serves them. */
   readonly origin?: Origin;
 }
@@ -40,11 +40,11 @@ export interface Resource extends GroupResource {
 /** Objects served in other workspaces than the one that stores them. */
 export interface Origin {
   /** The id of the workspace that stores them. */
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   /** Whether an object is published. */
   readonly shows: (entry: CacheEntry) => boolean;
   /** The workspaces covered by the request in which the objects are currently served. */
-  readonly consumers: () => readonly string[];
+  readonly consumers: () => readonly ClusterId[];
   /** Watches end when something changes whose name is a prefix of one of these. */
   readonly names: readonly string[];
   /** Before this revision, the view may have been different. */
@@ -141,7 +141,7 @@ function withMore(entry: CacheEntry, field: 'labels' | 'annotations', values: Re
 }
 
 /** The same object as served in another workspace. */
-export function movedEntry(entry: CacheEntry, cluster: string): CacheEntry {
+export function movedEntry(entry: CacheEntry, cluster: ClusterId): CacheEntry {
   const key = cluster + entry.key.slice(entry.key.indexOf('/'));
   const moved = new CacheEntry(key, movedTo(cluster, entry.key, entry.text), entry.revision);
   origins.set(moved, originOf(entry));

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import { type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Negotiated } from '../http/negotiate.ts';
@@ -48,7 +49,7 @@ export function naming(shape: Shaper, more: (entry: CacheEntry) => CacheEntry = 
 }
 
 /** The same, with objects from elsewhere as served in one workspace. */
-export function moved(shape: Shaper, cluster: string): Shaper {
+export function moved(shape: Shaper, cluster: ClusterId): Shaper {
   const shown = (entry: CacheEntry): CacheEntry => movedEntry(entry, cluster);
   return {
     key: `${shape.key} moved`,

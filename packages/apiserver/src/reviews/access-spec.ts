@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import {
   type FieldError,
   FieldPath,
@@ -156,7 +156,7 @@ function validateLabelRequirement(requirement: Requirement, path: FieldPath): Fi
   ];
 }
 
-export function attributesOf({ resourceAttributes, nonResourceAttributes }: AccessSpec, user: User, cluster: string): Attributes {
+export function attributesOf({ resourceAttributes, nonResourceAttributes }: AccessSpec, user: User, cluster: ClusterId): Attributes {
   const {
     namespace = '',
     verb = nonResourceAttributes?.verb ?? '',

@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import { type KubeObject, status } from '@capstan/machinery';
 import { atHomeIn } from '../authn/service-account.ts';
 import type { Attributes, Authorizer } from '../authz/attributes.ts';
@@ -16,7 +16,7 @@ import {
 } from './access-spec.ts';
 
 export interface AccessReviewContext {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   /** The user of the request. */
   readonly user: User;
   readonly authorizer: Authorizer & RuleResolver;

@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import { asClusterId, rootCluster, type User } from '@capstan/api';
 import type { KubeObject, StatusError } from '@capstan/machinery';
 import { describe, expect, it } from 'vitest';
 import { bearerTokens } from '../authn/bearer.ts';
@@ -18,7 +18,7 @@ import { selfSubjectReview, tokenReview } from './authentication.ts';
 const jane: User = { name: 'jane', groups: ['devs', 'system:authenticated'] };
 let asked: Attributes | undefined;
 const context = (more: Partial<AccessReviewContext> = {}, rules: PolicyRule[] = [], missing: MissingRole[] = []): AccessReviewContext => ({
-  cluster: 'root',
+  cluster: rootCluster,
   user: jane,
   authorizer: {
     authorize(attributes) {
@@ -81,7 +81,10 @@ describe('an access review', () => {
   });
 
   it('looks up service accounts in the workspace of the request', () => {
-    subjectAccessReview(body({ user: 'system:serviceaccount:shop:bot', resourceAttributes: pods }), context({ cluster: 'tenant' }));
+    subjectAccessReview(
+      body({ user: 'system:serviceaccount:shop:bot', resourceAttributes: pods }),
+      context({ cluster: asClusterId('tenant') }),
+    );
     expect(asked!.user.extra).toEqual({ 'authentication.kcp.io/cluster-name': ['tenant'] });
   });
 

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import type { BearerTokens } from '../authn/bearer.ts';
 import type { Authorizer, Gate } from '../authz/attributes.ts';
 import type { RuleResolver } from '../authz/authorizer.ts';
@@ -8,7 +9,7 @@ import { localSubjectAccessReview, selfSubjectAccessReview, selfSubjectRulesRevi
 import { selfSubjectReview, tokenReview } from '../reviews/authentication.ts';
 
 interface Asker {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly user: RequestContext['user'];
   readonly authorizer: Authorizer & RuleResolver;
 }
@@ -16,7 +17,7 @@ interface Asker {
 /** The kinds that are questions: who am I, may I, whose token is this. */
 export function reviewKinds(
   { authorizer, rbac }: { authorizer: Gate & RuleResolver; rbac: Gate & RuleResolver },
-  tokensIn: (cluster: string) => BearerTokens,
+  tokensIn: (cluster: ClusterId) => BearerTokens,
 ): Map<string, VirtualKind> {
   const review =
     (

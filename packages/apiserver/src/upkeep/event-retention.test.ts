@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { openSqliteStore } from '@capstan/store';
 import { describe, expect, it } from 'vitest';
@@ -70,7 +71,7 @@ describe('events', () => {
     const failures: unknown[] = [];
     keepEventsFor({ cache, store, now: () => now, signal: stop.signal, onError: (error) => failures.push(error) });
     await expect
-      .poll(() => cache.list({ group: '', resource: 'events' }, 'root').map(({ metadata }) => metadata.name))
+      .poll(() => cache.list({ group: '', resource: 'events' }, rootCluster).map(({ metadata }) => metadata.name))
       .toEqual(['new', 'touched']);
     expect(failures).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import { asClusterId } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { type Store, StoreError } from '@capstan/store';
 import type { CacheEntry } from '../cache/entry.ts';
@@ -93,7 +94,7 @@ async function removeAll(store: Store, entries: readonly CacheEntry[], signal: A
     for (const { key, revision } of waiting) {
       if (signal.aborted) return;
       const [cluster = '', namespace = '', name = ''] = key.split('/');
-      await store.delete(storeKey({ ...events, cluster, namespace, name }), revision).catch((error: unknown) => {
+      await store.delete(storeKey({ ...events, cluster: asClusterId(cluster), namespace, name }), revision).catch((error: unknown) => {
         // Updated or deleted in the meantime.
         if (!(error instanceof StoreError) || (error.code !== 'missing' && error.code !== 'conflict')) throw error;
       });

@@ -1,4 +1,12 @@
-import { groupResource, rootCluster, typeAnnotation, type User, workspaceAuthenticationKind, workspaceTypeKind } from '@capstan/api';
+import {
+  type ClusterId,
+  groupResource,
+  rootCluster,
+  typeAnnotation,
+  type User,
+  workspaceAuthenticationKind,
+  workspaceTypeKind,
+} from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { parseIssuers } from '../authn/authentication-configuration.ts';
@@ -46,7 +54,7 @@ export class WorkspaceAuthentication {
   }
 
   /** The server's authenticators, then the workspace's for tokens that the server does not know. */
-  tokensIn(cluster: string, tokens: BearerTokens): BearerTokens {
+  tokensIn(cluster: ClusterId, tokens: BearerTokens): BearerTokens {
     return {
       ...tokens,
       authenticateToken: async (token, wanted) => {
@@ -62,7 +70,7 @@ export class WorkspaceAuthentication {
     };
   }
 
-  *#authenticators(cluster: string): Iterable<TokenAuthenticator> {
+  *#authenticators(cluster: ClusterId): Iterable<TokenAuthenticator> {
     const { objects, tree, audiences, outbound } = this.#options;
     const type = logicalClusterOf(objects, cluster)?.metadata.annotations?.[typeAnnotation] ?? '';
     const colon = type.lastIndexOf(':');
@@ -86,7 +94,7 @@ export class WorkspaceAuthentication {
 }
 
 /** A tenant's issuer counts only in the tenant's workspace: it cannot grant system usernames or groups. */
-function guest(user: User, cluster: string): User {
+function guest(user: User, cluster: ClusterId): User {
   if (user.name.startsWith('system:')) throw new Unauthenticated('system usernames are not admitted');
   const extra = Object.entries(user.extra ?? {}).filter(([key]) => !key.includes('kcp.io'));
   return {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { asClusterId } from '@capstan/api';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { effectiveUsers, warrantsExtra } from '../authz/effective-users.ts';
 import { type Call, createWorkspace, type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
@@ -236,7 +237,11 @@ describe('impersonation', () => {
     expect(await codeOf('alice', `/clusters/aaaa${configMaps}`, { headers: scope('bbbb') })).toBe(403);
     expect(
       effectiveUsers(
-        scopedTo('aaaa', { name: 'alice', groups: [] }, { name: 'x', groups: [], extra: { [warrantsExtra]: ['{"user":"frank"}'] } }),
+        scopedTo(
+          asClusterId('aaaa'),
+          { name: 'alice', groups: [] },
+          { name: 'x', groups: [], extra: { [warrantsExtra]: ['{"user":"frank"}'] } },
+        ),
         'bbbb',
       ),
     ).toEqual([

@@ -1,4 +1,4 @@
-import { boundObjects, everyCluster, requiredGroupsAnnotation, rootCluster, superuserGroup, type User } from '@capstan/api';
+import { boundObjects, type ClusterId, everyCluster, requiredGroupsAnnotation, rootCluster, superuserGroup, type User } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { homeOf, isServiceAccount, parseServiceAccountName } from '../authn/service-account.ts';
@@ -29,14 +29,14 @@ export function workspaceAuthorizer(options: {
   readonly objects: ObjectReader;
   readonly maximal: MaximalPolicy;
   /** Changes whenever a workspace's logical cluster, or a role or binding that applies in it, changes. */
-  readonly changedIn: (cluster: string) => number;
+  readonly changedIn: (cluster: ClusterId) => number;
 }): Authorizer & RuleResolver {
   const { rbac, objects, maximal, changedIn } = options;
 
   /** The platform's controllers do not consume APIs but maintain them, so no policy limits them. */
   const withinPolicy = (attributes: Attributes): boolean => isPlatformAccount(attributes.user) || maximal.allows(attributes);
 
-  function mayEnter(user: User, cluster: string): boolean {
+  function mayEnter(user: User, cluster: ClusterId): boolean {
     if (isPlatformAccount(user)) return true;
     const groups = groupsIn(cluster, user);
     if (groups.has(logicalClusterAdminGroup)) return true;
@@ -49,7 +49,7 @@ export function workspaceAuthorizer(options: {
   const rights = new EntryRights(mayEnter, changedIn);
 
   /** Whether a workspace is closed to a user, whatever its roles say. */
-  function isShut(user: User, cluster: string): boolean {
+  function isShut(user: User, cluster: ClusterId): boolean {
     const workspace = logicalClusterOf(objects, cluster);
     if (workspace === undefined || closedPhases.has(workspace.status?.phase ?? '')) return true;
     return !isExpected(user, workspace, groupsIn(cluster, user));
@@ -87,7 +87,8 @@ export function workspaceAuthorizer(options: {
   };
 }
 
-const groupsIn = (cluster: string, user: User): ReadonlySet<string> => new Set(effectiveUsers(user, cluster).flatMap((one) => one.groups));
+const groupsIn = (cluster: ClusterId, user: User): ReadonlySet<string> =>
+  new Set(effectiveUsers(user, cluster).flatMap((one) => one.groups));
 
 /** Service accounts have no groups that a workspace could require. */
 function isExpected(user: User, workspace: KubeObject, groups: ReadonlySet<string>): boolean {

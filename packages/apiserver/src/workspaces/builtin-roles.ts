@@ -1,4 +1,4 @@
-import { everyCluster, rootCluster } from '@capstan/api';
+import { type ClusterId, everyCluster, rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import type { StaticPolicy } from '../authz/policy.ts';
 import { rbacGroup, rbacResources } from '../authz/resolver.ts';
@@ -23,7 +23,7 @@ export function builtinRoles({
   policyIn,
 }: {
   readonly cache: WatchCache;
-  readonly policyIn: (cluster: string) => StaticPolicy;
+  readonly policyIn: (cluster: ClusterId) => StaticPolicy;
 }): BuiltinObjects {
   const { group, resource: plural } = rbacResources.clusterRoles;
   const isAbout = ({ group: asked, resource }: Resource, { cluster, place }: RequestInfo): boolean =>
@@ -33,7 +33,7 @@ export function builtinRoles({
     cluster !== everyCluster &&
     (cluster === rootCluster || logicalClusterOf(cache, cluster) !== undefined);
 
-  function roleIn(cluster: string, name: string): CacheEntry | undefined {
+  function roleIn(cluster: ClusterId, name: string): CacheEntry | undefined {
     const key = cacheKey({ cluster, namespace: '', name });
     if (cache.resource(rbacResources.clusterRoles).newest(key) !== undefined) return undefined;
     const rules = policyIn(cluster).clusterRole(name);

@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import { asClusterId, type User } from '@capstan/api';
 import { expect, test } from 'vitest';
 import { EntryRights } from './entry-rights.ts';
 
@@ -20,8 +20,8 @@ function stage() {
 test('computes an answer once while nothing changes', () => {
   const { open, asked, rights } = stage();
   open.add('alice a');
-  expect([1, 2, 3].map(() => rights.mayEnter(alice, 'a'))).toEqual([true, true, true]);
-  expect([1, 2].map(() => rights.mayEnter(alice, 'b'))).toEqual([false, false]);
+  expect([1, 2, 3].map(() => rights.mayEnter(alice, asClusterId('a')))).toEqual([true, true, true]);
+  expect([1, 2].map(() => rights.mayEnter(alice, asClusterId('b')))).toEqual([false, false]);
   expect(asked).toEqual(['alice a', 'alice b']);
 });
 
@@ -31,22 +31,22 @@ test('applies a granted or revoked right to the next request', () => {
     if (given) open.add('alice a');
     else open.delete('alice a');
     change('a');
-    expect(rights.mayEnter(alice, 'a')).toBe(given);
+    expect(rights.mayEnter(alice, asClusterId('a'))).toBe(given);
   }
 });
 
 test('keeps its answers when another workspace changes', () => {
   const { asked, rights, change } = stage();
-  rights.mayEnter(alice, 'a');
+  rights.mayEnter(alice, asClusterId('a'));
   change('b');
-  rights.mayEnter(alice, 'a');
+  rights.mayEnter(alice, asClusterId('a'));
   expect(asked).toEqual(['alice a']);
 });
 
 test('distinguishes users of the same name', () => {
   const { open, rights } = stage();
   open.add('alice a');
-  expect(rights.mayEnter(alice, 'a')).toBe(true);
+  expect(rights.mayEnter(alice, asClusterId('a'))).toBe(true);
   open.delete('alice a');
-  expect(rights.mayEnter({ ...alice }, 'a')).toBe(false);
+  expect(rights.mayEnter({ ...alice }, asClusterId('a'))).toBe(false);
 });

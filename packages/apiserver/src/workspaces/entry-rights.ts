@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import { BoundedMap } from '@capstan/machinery';
 
 /** More workspaces than one user is active in at a time. */
@@ -15,16 +15,16 @@ interface Answer {
  * that authenticators cache are the same object from request to request; answers for others are not reused.
  */
 export class EntryRights {
-  readonly #mayEnter: (user: User, cluster: string) => boolean;
-  readonly #changedIn: (cluster: string) => number;
+  readonly #mayEnter: (user: User, cluster: ClusterId) => boolean;
+  readonly #changedIn: (cluster: ClusterId) => number;
   readonly #known = new WeakMap<User, Map<string, Answer>>();
 
-  constructor(mayEnter: (user: User, cluster: string) => boolean, changedIn: (cluster: string) => number) {
+  constructor(mayEnter: (user: User, cluster: ClusterId) => boolean, changedIn: (cluster: ClusterId) => number) {
     this.#mayEnter = mayEnter;
     this.#changedIn = changedIn;
   }
 
-  mayEnter(user: User, cluster: string): boolean {
+  mayEnter(user: User, cluster: ClusterId): boolean {
     const changed = this.#changedIn(cluster);
     let answers = this.#known.get(user);
     const known = answers?.get(cluster);

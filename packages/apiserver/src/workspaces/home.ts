@@ -60,7 +60,7 @@ function isAgent({ groups }: User): boolean {
 }
 
 /** A name with colons would be the path of a workspace in somebody else's home. */
-function homePath(user: string, cluster: string): string {
+function homePath(user: string, cluster: ClusterId): string {
   return isPath(user) && !user.includes(':') ? `user:${user}` : cluster;
 }
 

@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import type { ClusterId, User } from '@capstan/api';
 import { superuserGroup } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { clusterExtra, homeOf } from '../authn/service-account.ts';
@@ -20,7 +20,7 @@ const reservedExtra = /(?:^|\.)kcp\.io(?:\/|$)/;
 const rankOf = (groups: readonly string[]): number => Math.max(0, ...groups.map((group) => ranks.get(group) ?? 0));
 
 /** Rejects impersonation of users with more rights across workspaces than the sender, which no workspace can permit. */
-export function checkImpersonation(sender: User, wanted: User, cluster: string): void {
+export function checkImpersonation(sender: User, wanted: User, cluster: ClusterId): void {
   if (sender === wanted) return;
   const rank = rankOf(sender.groups);
   if (rankOf(wanted.groups) > rank || (rank === 0 && claimsIdentity(wanted, cluster))) {
@@ -29,7 +29,7 @@ export function checkImpersonation(sender: User, wanted: User, cluster: string):
 }
 
 /** Scopes only remove rights, and a warrant adds another user to check; users cannot set any other reserved extra. */
-function claimsIdentity({ extra = {} }: User, cluster: string): boolean {
+function claimsIdentity({ extra = {} }: User, cluster: ClusterId): boolean {
   return Object.entries(extra).some(([key, values]) => {
     if (!reservedExtra.test(key) || key === scopesExtra) return false;
     if (key === warrantsExtra) return values.some((text) => isTooMuch(parseWarrant(text), cluster));
@@ -38,18 +38,18 @@ function claimsIdentity({ extra = {} }: User, cluster: string): boolean {
   });
 }
 
-function isTooMuch(holder: User | undefined, cluster: string): boolean {
+function isTooMuch(holder: User | undefined, cluster: ClusterId): boolean {
   if (holder === undefined) return true;
   const home = homeOf(holder);
   return rankOf(holder.groups) > 0 || (home !== undefined && home !== cluster) || claimsIdentity(holder, cluster);
 }
 
 /** The impersonated user and the users of its warrants, limited to the workspace that permitted the impersonation. */
-export function scopedTo(cluster: string, sender: User, user: User): User {
+export function scopedTo(cluster: ClusterId, sender: User, user: User): User {
   return sender === user || rankOf(sender.groups) > 1 ? user : scoped(user, cluster);
 }
 
-function scoped(user: User, cluster: string): User {
+function scoped(user: User, cluster: ClusterId): User {
   const extra: Record<string, readonly string[]> = {
     ...user.extra,
     [scopesExtra]: [...(user.extra?.[scopesExtra] ?? []), `cluster:${cluster}`],
@@ -59,7 +59,7 @@ function scoped(user: User, cluster: string): User {
   return { ...user, extra };
 }
 
-function scopedWarrant(text: string, cluster: string): string {
+function scopedWarrant(text: string, cluster: ClusterId): string {
   const holder = parseWarrant(text);
   if (holder === undefined) return text;
   const { name, ...rest } = scoped(holder, cluster);

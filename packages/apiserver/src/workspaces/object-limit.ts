@@ -1,4 +1,4 @@
-import { rootCluster, superuserGroup, type User } from '@capstan/api';
+import { type ClusterId, rootCluster, superuserGroup, type User } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { cacheKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../registry/admission.ts';
@@ -59,7 +59,7 @@ class Admitted {
     this.#cache = cache;
   }
 
-  underWay(cluster: string): number {
+  underWay(cluster: ClusterId): number {
     const before = this.#byCluster.get(cluster);
     if (before === undefined) return 0;
     const oldest = Date.now() - forgottenAfter;
@@ -78,7 +78,7 @@ class Admitted {
   }
 }
 
-function limitOf(cache: WatchCache, cluster: string): number | undefined {
+function limitOf(cache: WatchCache, cluster: ClusterId): number | undefined {
   const text = logicalClusterOf(cache, cluster)?.metadata.annotations?.[limitAnnotation];
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

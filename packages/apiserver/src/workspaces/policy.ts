@@ -1,4 +1,4 @@
-import { adminCluster, platformControllersUser, rootCluster } from '@capstan/api';
+import { adminCluster, type ClusterId, platformControllersUser, rootCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { type KubeObject, rulesOf } from '@capstan/machinery';
 import { type StaticPolicy, staticPolicy } from '../authz/policy.ts';
@@ -145,7 +145,7 @@ const holdersInRoot: readonly (readonly [group: string, role: string])[] = [
  * The policy of each workspace that is not stored there: the built-in part, and the part that the platform's owner wrote into
  * `system:admin`. The root workspace stores Kubernetes' part, so that it can be read and changed as in Kubernetes.
  */
-export function workspacePolicies(objects: ObjectReader): (cluster: string) => StaticPolicy {
+export function workspacePolicies(objects: ObjectReader): (cluster: ClusterId) => StaticPolicy {
   const kubernetes = rbacObjects();
   const own = [...roles(rolesEverywhere), ...holdersEverywhere.map(binding)];
   const everywhere = staticPolicy([...kubernetes, ...own]);
@@ -172,7 +172,7 @@ export function workspacePolicies(objects: ObjectReader): (cluster: string) => S
 }
 
 /** A number per workspace that changes whenever anybody's rights in it, or access to it, may have changed. */
-export function changesOfRights(cache: WatchCache): (cluster: string) => number {
+export function changesOfRights(cache: WatchCache): (cluster: ClusterId) => number {
   const changes = new LastChanges(cache, [logicalClusters, ...Object.values(rbacResources)]);
   return (cluster) => Math.max(changes.in(cluster), changes.in(adminCluster));
 }

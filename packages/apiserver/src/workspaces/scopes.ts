@@ -79,14 +79,14 @@ function isAboutItself({ isResource, group, resource, path }: ParsedRequest): bo
   return path.startsWith('/openapi') || (isResource && group === logicalClusters.group && resource === logicalClusters.resource);
 }
 
-function closed(cluster: string): Error {
+function closed(cluster: ClusterId): Error {
   return status.forbidden(logicalClusters, cluster, 'logical cluster is marked inactive');
 }
 
 /**
  * Users without access must not learn whether a workspace exists: a missing one looks like a closed one. Only the platform gets NotFound.
  */
-export function unreachable(path: string, info: Parameters<typeof attributesOf>[0], user: User): Error {
+export function unreachable(path: string, info: Omit<ParsedRequest, 'cluster'> & { readonly cluster: string }, user: User): Error {
   if (user.groups.includes(superuserGroup) || user.name === controllerManagerUser) return status.notFound(logicalClusters, path);
   return forbidden(attributesOf(info, user), 'access denied');
 }

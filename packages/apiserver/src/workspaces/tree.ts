@@ -81,6 +81,6 @@ export function clusterOf(entry: CacheEntry<Workspace>): string {
 }
 
 /** The logical cluster object of a workspace. */
-export function logicalClusterOf(objects: ObjectReader, cluster: string): LogicalCluster | undefined {
+export function logicalClusterOf(objects: ObjectReader, cluster: ClusterId): LogicalCluster | undefined {
   return objects.get({ ...logicalClusters, cluster, namespace: '', name: logicalClusterName });
 }

@@ -1,4 +1,4 @@
-import type { StoredKind } from '@capstan/api';
+import { rootCluster, type StoredKind } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import type { StrategyContext } from '../strategy.ts';
 
@@ -8,7 +8,7 @@ export function contextOf(objects: readonly (KubeObject & { resource: string })[
   const list = <T extends KubeObject>({ resource }: StoredKind<T>): T[] =>
     objects.filter((object) => object.resource === resource) as KubeObject[] as T[];
   return {
-    cluster: 'root',
+    cluster: rootCluster,
     user: { name: 'tester', groups: [] },
     now: () => new Date('2026-01-01T00:00:00Z'),
     objects: {

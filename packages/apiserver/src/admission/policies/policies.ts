@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import type { Gate } from '../../authz/attributes.ts';
@@ -46,13 +47,13 @@ export class Policies<Policy extends AnyPolicy> {
     this.#compileNew = compile;
   }
 
-  of(cluster: string): readonly BoundPolicy<Policy>[] {
+  of(cluster: ClusterId): readonly BoundPolicy<Policy>[] {
     // Both only increase.
     const state = this.#objects.generation(this.#policyResource) + this.#objects.generation(this.#bindingResource);
     return this.#byWorkspace.get(cluster, state, this.#read);
   }
 
-  readonly #read = (cluster: string): readonly BoundPolicy<Policy>[] => {
+  readonly #read = (cluster: ClusterId): readonly BoundPolicy<Policy>[] => {
     const bindings = this.#objects.list(this.#bindingResource, cluster).map(bindingOf);
     if (bindings.length === 0) return nobody;
     return this.#objects.list(this.#policyResource, cluster).flatMap((object) => {

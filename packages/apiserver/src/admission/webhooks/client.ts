@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
-import { rootCluster } from '@capstan/api';
+import { type ClusterId, rootCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { readBounded } from '../../http/bounded.ts';
 import { networkFailure } from '../../http/network-failure.ts';
@@ -21,7 +21,7 @@ export interface WebhookAnswer {
 }
 
 export interface WebhookCall {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly endpoint: Endpoint;
   readonly body: string;
   readonly timeoutSeconds: number;

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { ByWorkspace } from '../../cache/by-workspace.ts';
@@ -17,11 +18,11 @@ export class Configurations {
     this.#resource = { group: 'admissionregistration.k8s.io', resource };
   }
 
-  of(cluster: string): readonly Hook[] {
+  of(cluster: ClusterId): readonly Hook[] {
     return this.#byWorkspace.get(cluster, this.#objects.generation(this.#resource), this.#read);
   }
 
-  readonly #read = (cluster: string): readonly Hook[] => {
+  readonly #read = (cluster: ClusterId): readonly Hook[] => {
     const configurations = this.#objects.list(this.#resource, cluster);
     return configurations.length === 0 ? none : configurations.flatMap((configuration) => this.#hooksOf(configuration));
   };

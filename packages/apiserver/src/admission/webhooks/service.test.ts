@@ -1,4 +1,4 @@
-import type { StoredKind } from '@capstan/api';
+import { rootCluster, type StoredKind } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { describe, expect, it } from 'vitest';
@@ -23,7 +23,10 @@ const endpoint = { by: 'service', namespace: 'n', name: 'hook', port: 443, path:
 
 describe('the address of a service', () => {
   it('is that of a ready endpoint, at the port with the same name', () => {
-    expect(addressOf(reader({ services: [service], endpointslices: [slice] }), 'root', endpoint)).toEqual({ host: '10.0.0.2', port: 8443 });
+    expect(addressOf(reader({ services: [service], endpointslices: [slice] }), rootCluster, endpoint)).toEqual({
+      host: '10.0.0.2',
+      port: 8443,
+    });
   });
 
   it('is also found in Endpoints', () => {
@@ -31,7 +34,10 @@ describe('the address of a service', () => {
       metadata: { name: 'hook' },
       subsets: [{ addresses: [{ ip: '10.0.0.3' }], ports: [{ name: 'https', port: 9443 }] }],
     };
-    expect(addressOf(reader({ services: [service], endpoints: [endpoints] }), 'root', endpoint)).toEqual({ host: '10.0.0.3', port: 9443 });
+    expect(addressOf(reader({ services: [service], endpoints: [endpoints] }), rootCluster, endpoint)).toEqual({
+      host: '10.0.0.3',
+      port: 9443,
+    });
   });
 
   it.each([
@@ -45,6 +51,6 @@ describe('the address of a service', () => {
       'no endpoints available for service "hook"',
     ],
   ])('is unknown when %s', (_, objects, port, message) => {
-    expect(() => addressOf(reader(objects), 'root', { ...endpoint, port })).toThrow(message);
+    expect(() => addressOf(reader(objects), rootCluster, { ...endpoint, port })).toThrow(message);
   });
 });

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { type Fields, fieldsOf, itemsOf, numberOf, textOf } from '@capstan/machinery';
 import { CallFailure } from './failure.ts';
@@ -15,7 +16,7 @@ const slices = { group: 'discovery.k8s.io', resource: 'endpointslices' };
 const endpoints = { group: '', resource: 'endpoints' };
 
 /** The current address of a service: one of its endpoints. The control plane runs no proxy, so the cluster IP is not reachable. */
-export function addressOf(objects: ObjectReader, cluster: string, { namespace, name, port }: ServiceEndpoint): Address {
+export function addressOf(objects: ObjectReader, cluster: ClusterId, { namespace, name, port }: ServiceEndpoint): Address {
   const service = objects.get({ ...services, cluster, namespace, name });
   if (service === undefined) throw new CallFailure(`service "${name}" not found`);
   const spec = fieldsOf(service['spec']);
@@ -32,7 +33,7 @@ export function addressOf(objects: ObjectReader, cluster: string, { namespace, n
 }
 
 interface Place {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly namespace: string;
   readonly name: string;
 }

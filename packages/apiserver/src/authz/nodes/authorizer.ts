@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import type { ObjectKey, ObjectReader } from '@capstan/kinds';
 import { fieldsOf, parseFieldSelector, textOf } from '@capstan/machinery';
 import type { Attributes, Authorizer, Decision } from '../attributes.ts';
@@ -11,7 +12,7 @@ export interface NodeAuthorizerOptions {
   readonly objects: ObjectReader;
   readonly podsOfNodes: PodsOfNodes;
   /** Whether a workspace serves nodes. In others, nodes have no rights. */
-  readonly servesNodes: (cluster: string) => boolean;
+  readonly servesNodes: (cluster: ClusterId) => boolean;
   /** The rights that every node has, for resources that are not divided among the nodes. */
   readonly rules: readonly PolicyRule[];
 }

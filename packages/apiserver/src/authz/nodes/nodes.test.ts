@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import { asClusterId, rootCluster, type User } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
@@ -148,6 +148,6 @@ describe('a node', () => {
 test('a node belongs to the root workspace, or to those that its scopes name', () => {
   const user = { name: 'system:node:one', groups: ['system:nodes'] };
   const scopedTo = (cluster: string): User => ({ ...user, extra: { 'authentication.kcp.io/scopes': [`cluster:${cluster}`] } });
-  expect([nodeNameOf(user, 'root'), nodeNameOf(user, 'abcd')]).toEqual(['one', undefined]);
-  expect([nodeNameOf(scopedTo('abcd'), 'root'), nodeNameOf(scopedTo('abcd'), 'abcd')]).toEqual([undefined, 'one']);
+  expect([nodeNameOf(user, rootCluster), nodeNameOf(user, asClusterId('abcd'))]).toEqual(['one', undefined]);
+  expect([nodeNameOf(scopedTo('abcd'), rootCluster), nodeNameOf(scopedTo('abcd'), asClusterId('abcd'))]).toEqual([undefined, 'one']);
 });

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import { fieldsOf, type GroupResource } from '@capstan/machinery';
 import type { CacheEvent } from '../../cache/event-ring.ts';
 import { clusterOfKey } from '../../cache/key.ts';
@@ -26,7 +27,7 @@ export class PodsOfNodes {
   }
 
   /** Whether a pod of the node refers to an object of its namespace. */
-  refers(place: { cluster: string; node: string; namespace: string }, resource: ReferencedResource, name: string): boolean {
+  refers(place: { cluster: ClusterId; node: string; namespace: string }, resource: ReferencedResource, name: string): boolean {
     const { cluster, node, namespace } = place;
     const wanted = referenceTo(resource, name);
     const prefix = `${cluster}/${namespace}/`;
@@ -36,7 +37,7 @@ export class PodsOfNodes {
   }
 
   /** The claims that the pods of a node use. */
-  *claims(cluster: string, node: string): Generator<{ namespace: string; name: string }> {
+  *claims(cluster: ClusterId, node: string): Generator<{ namespace: string; name: string }> {
     const prefix = referenceTo('persistentvolumeclaims', '');
     for (const key of this.#podsOf(cluster, node).keys()) {
       const namespace = key.slice(cluster.length + 1, key.lastIndexOf('/'));
@@ -45,12 +46,12 @@ export class PodsOfNodes {
     }
   }
 
-  #podsOf(cluster: string, node: string): Map<string, References> {
+  #podsOf(cluster: ClusterId, node: string): Map<string, References> {
     this.#follow();
     return this.#byNode.get(`${cluster}/${node}`) ?? new Map();
   }
 
-  #referencesOf(key: string, cluster: string, node: string): ReadonlySet<string> {
+  #referencesOf(key: string, cluster: ClusterId, node: string): ReadonlySet<string> {
     const pods = this.#byNode.get(`${cluster}/${node}`)!;
     let references = pods.get(key);
     if (references === undefined) {

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { asClusterId } from '@capstan/api';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Attributes, nothingWanted } from '../attributes.ts';
 import { warrantsExtra } from '../effective-users.ts';
@@ -18,7 +19,7 @@ const jane = {
 };
 const wanting: Attributes = {
   ...nothingWanted,
-  cluster: 'abc',
+  cluster: asClusterId('abc'),
   user: jane,
   verb: 'list',
   isResource: true,
@@ -165,7 +166,7 @@ describe('a webhook', () => {
   it('does not share answers between users or workspaces', async () => {
     const asked = webhook(review({ allowed: true }));
     await asked.consider();
-    await asked.consider({ cluster: 'other' });
+    await asked.consider({ cluster: asClusterId('other') });
     await asked.consider({ user: { ...jane, groups: ['a'] } });
     expect(asked.sent).toHaveLength(3);
   });

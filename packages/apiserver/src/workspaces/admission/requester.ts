@@ -1,4 +1,11 @@
-import { controllerManagerUser, createdByAnnotation, platformControllersUser, requestedByAnnotation, type User } from '@capstan/api';
+import {
+  type ClusterId,
+  controllerManagerUser,
+  createdByAnnotation,
+  platformControllersUser,
+  requestedByAnnotation,
+  type User,
+} from '@capstan/api';
 import { fieldsOf, type JsonObject, type KubeObject, maybeFields, textOf } from '@capstan/machinery';
 import { cut } from '../../audit/cut.ts';
 import { abroad, homeOf } from '../../authn/service-account.ts';
@@ -58,7 +65,7 @@ function actsForOthers(user: User, platform: () => string | undefined): boolean 
 }
 
 /** Many workspaces have accounts of the same name, so those of others are named with their workspace. */
-function nameOf(user: User, cluster: string): string {
+function nameOf(user: User, cluster: ClusterId): string {
   const home = homeOf(user);
   return cut(home === undefined || home === cluster ? user.name : abroad(user, home).name, longestName);
 }

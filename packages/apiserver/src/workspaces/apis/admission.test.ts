@@ -1,3 +1,4 @@
+import { asClusterId } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exportLabelValue } from '../../bindings/names.ts';
@@ -145,7 +146,7 @@ describe('a binding', () => {
     ]);
     expect((await create('consumer', apiBinding('cowboys', 'provider'), as('billy'))).json().metadata).toMatchObject({
       finalizers: ['apis.kcp.io/apibinding-finalizer'],
-      labels: { 'internal.apis.kcp.io/export': exportLabelValue('provider', 'cowboys') },
+      labels: { 'internal.apis.kcp.io/export': exportLabelValue(asClusterId('provider'), 'cowboys') },
     });
   });
 

@@ -1,4 +1,4 @@
-import { type ApiBinding, bindingFinalizer, type ClaimSelector, exportLabel, rootCluster } from '@capstan/api';
+import { type ApiBinding, bindingFinalizer, type ClaimSelector, type ClusterId, exportLabel, rootCluster } from '@capstan/api';
 import { type FieldError, FieldPath, fieldError, fieldsOf, type KubeObject, sameJson, status, textOf } from '@capstan/machinery';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import { exportLabelValue } from '../../bindings/names.ts';
@@ -56,7 +56,7 @@ function refersAnew({ object, old }: AdmissionRequest): boolean {
   return object.metadata.labels?.[exportLabel] !== old.metadata.labels?.[exportLabel];
 }
 
-function providerOf(access: ExportAccess, request: AdmissionRequest, reference: ExportReference): string {
+function providerOf(access: ExportAccess, request: AdmissionRequest, reference: ExportReference): ClusterId {
   // The first bindings of the root workspace are created before their exports.
   const cluster = reference.path === rootCluster ? rootCluster : exportCluster(access, reference, request.context.cluster);
   if (cluster === undefined) throw noPermission(request, reference);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { claimLabelPrefix } from '@capstan/api';
+import { type ClusterId, claimLabelPrefix } from '@capstan/api';
 import { base62 } from '@capstan/api/hashes';
 import type { AcceptedClaim, BindingFacts, Bindings } from '../../bindings/bindings.ts';
 import { exportLabelValue } from '../../bindings/names.ts';
@@ -16,7 +16,7 @@ export class ClaimLabels {
   readonly #known = new WeakMap<AcceptedClaim, string>();
 
   /** For the last requested workspace: objects are visited workspace by workspace. */
-  #last: { cluster: string; generation: number; claiming: readonly BindingFacts[] } | undefined;
+  #last: { cluster: ClusterId; generation: number; claiming: readonly BindingFacts[] } | undefined;
 
   constructor(bindings: Bindings) {
     this.#bindings = bindings;
@@ -34,7 +34,7 @@ export class ClaimLabels {
     return labels === undefined ? entry : labelledEntry(entry, labels);
   };
 
-  #claiming(cluster: string): readonly BindingFacts[] {
+  #claiming(cluster: ClusterId): readonly BindingFacts[] {
     const { generation } = this.#bindings;
     if (this.#last?.cluster !== cluster || this.#last.generation !== generation) {
       const claiming = this.#bindings.in(cluster).filter(({ claims, provider }) => claims.length > 0 && provider !== '');

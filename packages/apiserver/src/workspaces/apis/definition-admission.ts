@@ -1,4 +1,4 @@
-import { apisGroup } from '@capstan/api';
+import { apisGroup, type ClusterId } from '@capstan/api';
 import { fieldsOf, status, textOf } from '@capstan/machinery';
 import { definitionResource } from '../../crds/definitions.ts';
 import { type AdmissionPlugin, isOf } from '../../registry/admission.ts';
@@ -8,7 +8,7 @@ import { kcpDefinitions } from '../kinds/definitions.ts';
 export interface ServedKinds {
   readonly isBuiltin: (group: string, resource: string) => boolean;
   /** Whether a workspace serves a kind of Kubernetes. */
-  readonly isServed: (cluster: string, group: string, resource: string) => boolean;
+  readonly isServed: (cluster: ClusterId, group: string, resource: string) => boolean;
 }
 
 /** Whether the platform uses the annotation to describe definitions. */

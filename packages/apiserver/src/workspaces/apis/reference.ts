@@ -1,4 +1,4 @@
-import { apisGroup, type User } from '@capstan/api';
+import { apisGroup, type ClusterId, type User } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { Authorizer } from '../../authz/attributes.ts';
 import { apiExports } from '../../bindings/names.ts';
@@ -18,13 +18,13 @@ export function printReference({ path, name }: ExportReference): string {
 }
 
 /** The id of the workspace of an export; undefined if the workspace or the export is missing. */
-export function exportCluster({ objects, tree }: ExportAccess, { path, name }: ExportReference, cluster: string): string | undefined {
+export function exportCluster({ objects, tree }: ExportAccess, { path, name }: ExportReference, cluster: ClusterId): ClusterId | undefined {
   if (path === '') return cluster;
   const id = tree.resolve(path);
   return id !== undefined && objects.get({ ...apiExports, cluster: id, namespace: '', name }) !== undefined ? id : undefined;
 }
 
-export function mayBind({ rbac }: ExportAccess, user: User, { cluster, name }: { cluster: string; name: string }): boolean {
+export function mayBind({ rbac }: ExportAccess, user: User, { cluster, name }: { cluster: ClusterId; name: string }): boolean {
   if (isSystem(user)) return true;
   const asked = { verb: 'bind', isResource: true, group: apisGroup, version: 'v1alpha1', resource: 'apiexports', subresource: '' };
   return rbac.authorize({ ...asked, cluster, user, namespace: '', name, path: '' }).allowed;

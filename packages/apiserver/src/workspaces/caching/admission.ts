@@ -1,4 +1,4 @@
-import type { CachedResource } from '@capstan/api';
+import type { CachedResource, ClusterId } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { FieldPath, fieldError, sameJson, status, validateLabelSelector } from '@capstan/machinery';
 import type { Authorizer } from '../../authz/attributes.ts';
@@ -12,7 +12,7 @@ export interface PublishingRules {
   /** Authorizes by roles alone. */
   readonly rbac: Authorizer;
   /** The kind in a workspace; undefined if the workspace lacks it. */
-  readonly kindIn: (cluster: string, kind: PublishedKind) => Resource | undefined;
+  readonly kindIn: (cluster: ClusterId, kind: PublishedKind) => Resource | undefined;
   /** True for kinds of Kubernetes and the platform, whose objects must not be published. */
   readonly isOwn: (group: string, resource: string) => boolean;
 }

@@ -2,6 +2,7 @@ import {
   type ApiExport,
   type CachedResource,
   type CachedResourceEndpointSlice,
+  type ClusterId,
   cacheGroup,
   type StoredKind,
   type VirtualStorage,
@@ -16,7 +17,7 @@ import { cachedResourceSlices, cachedResources, publishedBy, sliceKind } from '.
 /** A resource of an export. */
 export interface Offer {
   /** The id of the export's workspace. */
-  readonly provider: string;
+  readonly provider: ClusterId;
   readonly exportName: string;
   /** The identity of the export when it was bound. An export recreated with another identity is a different one. */
   readonly identity: string;
@@ -80,7 +81,7 @@ export class Chain {
     return { entry };
   }
 
-  #get<T extends KubeObject>(resource: StoredKind<T>, cluster: string, name: string): CacheEntry<T> | undefined {
+  #get<T extends KubeObject>(resource: StoredKind<T>, cluster: ClusterId, name: string): CacheEntry<T> | undefined {
     return this.#cache.resource(resource).entries.get(`${cluster}//${name}`);
   }
 }

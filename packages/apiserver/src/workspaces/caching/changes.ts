@@ -1,4 +1,4 @@
-import type { ApiBinding, ApiExport, CachedResource, StoredKind } from '@capstan/api';
+import type { ApiBinding, ApiExport, CachedResource, ClusterId, StoredKind } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { factsOf } from '../../bindings/bindings.ts';
 import { apiBindings } from '../../bindings/bound-resources.ts';
@@ -10,11 +10,11 @@ import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import { cachedResourceSlices, cachedResources } from './names.ts';
 
 /** Changes of what a workspace publishes. */
-export const publishedName = (provider: string): string => `published/${provider}/`;
+export const publishedName = (provider: ClusterId): string => `published/${provider}/`;
 /** Changes of the virtual kinds that a workspace has bound. */
-export const consumerName = (cluster: string): string => `consumer/${cluster}/`;
+export const consumerName = (cluster: ClusterId): string => `consumer/${cluster}/`;
 /** Changes of who has bound what a workspace publishes. */
-export const consumersName = (provider: string): string => `consumers/${provider}/`;
+export const consumersName = (provider: ClusterId): string => `consumers/${provider}/`;
 
 /** How many names are cached. */
 const capacity = 10_000;

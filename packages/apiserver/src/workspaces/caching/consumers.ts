@@ -1,4 +1,4 @@
-import type { ApiBinding } from '@capstan/api';
+import type { ApiBinding, ClusterId } from '@capstan/api';
 import { BoundedMap } from '@capstan/machinery';
 import { type BindingFacts, factsOf } from '../../bindings/bindings.ts';
 import { apiBindings } from '../../bindings/bound-resources.ts';
@@ -18,7 +18,7 @@ export class Consumers {
   /** By the keys of the bindings; undefined until first used. */
   #virtual: Map<string, CacheEntry<ApiBinding>> | undefined;
   #seen: ResourceCache<ApiBinding>['entries'];
-  readonly #lists = new BoundedMap<string, readonly string[]>(capacity);
+  readonly #lists = new BoundedMap<string, readonly ClusterId[]>(capacity);
 
   constructor(cache: WatchCache) {
     this.#cache = cache;
@@ -27,14 +27,14 @@ export class Consumers {
     this.#held.listeners.add({ changed: (events) => this.#follow(events) });
   }
 
-  isOne(cluster: string, offer: Offer): boolean {
+  isOne(cluster: ClusterId, offer: Offer): boolean {
     let found = false;
     this.#cache.walk(apiBindings, cluster, (entry) => !(found = isOf(factsOf(entry), offer)));
     return found;
   }
 
   /** The sorted ids of all workspaces that have bound one of the offers. */
-  of(offers: readonly Offer[]): readonly string[] {
+  of(offers: readonly Offer[]): readonly ClusterId[] {
     const virtual = this.#all();
     const key = keyOf(offers);
     const known = this.#lists.get(key);

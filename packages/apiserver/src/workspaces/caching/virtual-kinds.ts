@@ -1,4 +1,4 @@
-import { type CachedResource, everyCluster } from '@capstan/api';
+import { type CachedResource, type ClusterId, everyCluster } from '@capstan/api';
 import { everything, type LabelSelector, selectorOfObject, status } from '@capstan/machinery';
 import type { BoundResource } from '../../bindings/bound-resources.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
@@ -16,7 +16,7 @@ interface Options {
   readonly cache: WatchCache;
   readonly tree: Tree;
   /** The kind in a workspace; undefined if the workspace lacks it. */
-  readonly kindIn: (cluster: string, kind: PublishedKind) => Resource | undefined;
+  readonly kindIn: (cluster: ClusterId, kind: PublishedKind) => Resource | undefined;
   /** True for kinds of Kubernetes and the platform. */
   readonly isOwn: (group: string, resource: string) => boolean;
 }
@@ -67,7 +67,7 @@ export class VirtualKinds {
     return { ...resource, source: (cluster) => this.#read(resource, offers, cluster) };
   }
 
-  #read(resource: Resource, offers: readonly [Offer, ...Offer[]], cluster: string): Resource {
+  #read(resource: Resource, offers: readonly [Offer, ...Offer[]], cluster: ClusterId): Resource {
     const followed = this.#chain.follow(offers[0]);
     if ('broken' in followed) throw unresolved(resource, followed.broken);
     const { entry } = followed;
@@ -88,7 +88,7 @@ export class VirtualKinds {
   }
 
   /** The kind in the provider's workspace, where its objects are stored. */
-  #kindAt(provider: string, resource: Resource): Resource {
+  #kindAt(provider: ClusterId, resource: Resource): Resource {
     const { group, version, resource: name } = resource;
     const kind = this.isOwn(group, name) ? undefined : this.kindIn(provider, { group, version, resource: name });
     if (kind === undefined) throw unresolved(resource, `its provider has no ${name}.${version}.${group} that can be published`);
@@ -101,11 +101,11 @@ export class VirtualKinds {
     return kind;
   }
 
-  isConsumer(cluster: string, offer: Offer): boolean {
+  isConsumer(cluster: ClusterId, offer: Offer): boolean {
     return this.#consumers.isOne(cluster, offer);
   }
 
-  #shownIn(offers: readonly Offer[], cluster: string): (() => readonly string[]) | undefined {
+  #shownIn(offers: readonly Offer[], cluster: ClusterId): (() => readonly ClusterId[]) | undefined {
     if (cluster === everyCluster) return () => this.#consumers.of(offers);
     const one = [cluster];
     return offers.some((offer) => this.#consumers.isOne(cluster, offer)) ? () => one : undefined;

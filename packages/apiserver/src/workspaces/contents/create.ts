@@ -1,4 +1,5 @@
 import {
+  asClusterId,
   type ClusterId,
   type CreatedWorkspace,
   type LogicalCluster,
@@ -59,7 +60,7 @@ export async function createWorkspace(
 interface Placement {
   readonly url: string;
   readonly shard: string;
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly now: Date;
 }
 
@@ -71,7 +72,7 @@ async function updateWorkspace(cache: WatchCache, logicalCluster: LogicalCluster
   const workspace = entry.parse();
   if (workspace.metadata.uid !== uid || workspace.metadata.deletionTimestamp !== undefined) return false;
   try {
-    const key = storeKey({ ...workspaces, cluster, namespace: '', name });
+    const key = storeKey({ ...workspaces, cluster: asClusterId(cluster), namespace: '', name });
     await cache.store.update(key, storedText(placed(workspace, logicalCluster, placement)), entry.revision);
     return true;
   } catch (error) {

@@ -4,6 +4,7 @@ import {
   type ApiExport,
   type ApiResourceSchema,
   bindingFinalizer,
+  type ClusterId,
   exportLabel,
   isTrue,
   pathAnnotation,
@@ -25,7 +26,7 @@ import { appliedClaims, type ReadyExports } from './ready-exports.ts';
 const longestExportName = 253 - 6;
 
 export interface Workplace {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly path: string;
   readonly now: Date;
   /** The workspace is about to be created: nothing in it can be in the way of a binding. */
@@ -113,7 +114,7 @@ export class DefaultBindings {
   }
 
   /** The binding as its controller would leave it, if the export is ready and no other binding of the workspace has kinds in the same groups. */
-  #boundAtOnce(binding: ApiBinding, of: { provider: string; name: string; now: Date; taken: Set<string> }): ApiBinding {
+  #boundAtOnce(binding: ApiBinding, of: { provider: ClusterId; name: string; now: Date; taken: Set<string> }): ApiBinding {
     const { provider, name, now, taken } = of;
     const ready = this.#ready.find(provider, name);
     if (ready === undefined || ready.groups.some((group) => taken.has(group))) return binding;
@@ -151,7 +152,7 @@ function acceptedClaims({ spec }: ApiExport): NonNullable<NonNullable<ApiBinding
 }
 
 /** The same for the same workspace and export, so that two who bind make one binding. */
-export function bindingName(cluster: string, { path, name }: DefaultBinding): string {
+export function bindingName(cluster: ClusterId, { path, name }: DefaultBinding): string {
   const digest = createHash('sha224').update(`${cluster}|${path}|${name}`).digest('hex');
   return `${name.slice(0, longestExportName)}-${BigInt(`0x${digest}`).toString(36).slice(0, 5)}`;
 }

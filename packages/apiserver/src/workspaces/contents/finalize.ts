@@ -1,4 +1,4 @@
-import { workspaceFinalizer } from '@capstan/api';
+import { type ClusterId, workspaceFinalizer } from '@capstan/api';
 import { type Store, StoreError } from '@capstan/store';
 import { storeKey, type WatchCache } from '../../cache/watch-cache.ts';
 import { workspaces } from '../tree.ts';
@@ -6,7 +6,7 @@ import { workspaces } from '../tree.ts';
 /** Deletes the Workspace of a workspace that is gone. Returns false if it has other finalizers or has changed meanwhile. */
 export async function finalizeWorkspace(
   { cache, store }: { cache: WatchCache; store: Store },
-  { cluster, name, uid }: { cluster: string; name: string; uid: string },
+  { cluster, name, uid }: { cluster: ClusterId; name: string; uid: string },
 ): Promise<boolean> {
   const entry = cache.resource(workspaces).newest(`${cluster}//${name}`);
   if (entry === undefined) return true;

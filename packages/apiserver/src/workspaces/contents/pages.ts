@@ -1,4 +1,4 @@
-import { asClusterId, isPath, type LogicalCluster, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
+import { asClusterId, type ClusterId, isPath, type LogicalCluster, pathAnnotation, rootCluster, typeAnnotation } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { status } from '@capstan/machinery';
 import type { Store } from '@capstan/store';
@@ -82,7 +82,7 @@ export function contentsPage(options: ContentsOptions): Page {
 /** Purges a workspace and, once it is gone, deletes the Workspace that the request names. */
 async function finalize(
   options: ContentsOptions,
-  cluster: string,
+  cluster: ClusterId,
   owner: Owner | undefined,
 ): Promise<Purged & { workspaceDeleted: boolean }> {
   const purged = await purge(options, { cluster, now: options.now() });
@@ -90,7 +90,7 @@ async function finalize(
 }
 
 interface Owner {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly name: string;
   readonly uid: string;
 }
@@ -98,11 +98,11 @@ interface Owner {
 /** `?ownerCluster=…&ownerName=…&ownerUid=…`. */
 function ownerIn(query: Query): Owner | undefined {
   const [cluster, name, uid] = [query.get('ownerCluster'), query.get('ownerName'), query.get('ownerUid')];
-  return cluster === null || name === null || uid === null ? undefined : { cluster, name, uid };
+  return cluster === null || name === null || uid === null ? undefined : { cluster: asClusterId(cluster), name, uid };
 }
 
 /** Bindings that are not complete, and exports that are not there. */
-async function bind(options: ContentsOptions, cluster: string): Promise<{ incomplete: readonly string[]; missing: readonly string[] }> {
+async function bind(options: ContentsOptions, cluster: ClusterId): Promise<{ incomplete: readonly string[]; missing: readonly string[] }> {
   const { annotations = {} } = existing(options, cluster).metadata;
   const text = annotations[typeAnnotation] ?? '';
   const colon = text.lastIndexOf(':');
@@ -118,7 +118,7 @@ async function bind(options: ContentsOptions, cluster: string): Promise<{ incomp
   return { incomplete, missing };
 }
 
-function existing({ objects }: ContentsOptions, cluster: string): LogicalCluster {
+function existing({ objects }: ContentsOptions, cluster: ClusterId): LogicalCluster {
   const found = logicalClusterOf(objects, cluster);
   if (found === undefined) throw status.notFound(logicalClusters, cluster);
   return found;

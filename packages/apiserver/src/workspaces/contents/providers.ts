@@ -1,11 +1,11 @@
-import type { ApiBinding } from '@capstan/api';
+import { type ApiBinding, asClusterId, type ClusterId } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { apiBindings, boundResources } from '../../bindings/bound-resources.ts';
 import { apiExports } from '../../bindings/names.ts';
 import { referenceOf } from '../../bindings/reference.ts';
 
 /** What is bound in a workspace from exports that are not there any more, as the store names it: nobody is left to let go of such objects. */
-export function ownerlessResources(objects: ObjectReader, cluster: string): ReadonlySet<string> {
+export function ownerlessResources(objects: ObjectReader, cluster: ClusterId): ReadonlySet<string> {
   const found = new Set<string>();
   for (const binding of objects.list(apiBindings, cluster)) {
     if (hasProvider(objects, binding)) continue;
@@ -15,7 +15,7 @@ export function ownerlessResources(objects: ObjectReader, cluster: string): Read
 }
 
 function hasProvider(objects: ObjectReader, binding: ApiBinding): boolean {
-  const provider = binding.status?.apiExportClusterName ?? '';
+  const provider = asClusterId(binding.status?.apiExportClusterName ?? '');
   // One that was never bound has no objects.
   if (provider === '') return true;
   const name = referenceOf(binding)?.name ?? '';

@@ -1,4 +1,4 @@
-import { bindingFinalizer, contentFinalizer, type LogicalCluster } from '@capstan/api';
+import { bindingFinalizer, type ClusterId, contentFinalizer, type LogicalCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { formatTime, type KubeObject } from '@capstan/machinery';
 import { type Entry, prefixRange, type Store, StoreError } from '@capstan/store';
@@ -59,7 +59,7 @@ const sweeps = 5;
  */
 export async function purge(
   { store, objects }: { store: Store; objects: ObjectReader },
-  { cluster, now }: { cluster: string; now: Date },
+  { cluster, now }: { cluster: ClusterId; now: Date },
 ): Promise<Purged> {
   const everything = await contentOf(store, cluster);
   const own = everything.find(({ resource }) => resource === ownResource);
@@ -78,7 +78,7 @@ export async function purge(
 }
 
 /** Removes what was on its way while the workspace ended: nothing new can come after it. */
-async function sweep(store: Store, cluster: string): Promise<boolean> {
+async function sweep(store: Store, cluster: ClusterId): Promise<boolean> {
   for (let times = 0; times < sweeps; times++) {
     const late = await contentOf(store, cluster);
     if (late.length === 0) return true;
@@ -88,7 +88,7 @@ async function sweep(store: Store, cluster: string): Promise<boolean> {
 }
 
 /** Everything under the id of a workspace. */
-async function contentOf(store: Store, cluster: string): Promise<Found[]> {
+async function contentOf(store: Store, cluster: ClusterId): Promise<Found[]> {
   const range = prefixRange(`/registry/${cluster}/`);
   const found: Found[] = [];
   for (let start = range.start; ; ) {

@@ -3,6 +3,7 @@ import {
   type BoundResource,
   boundSchemasCluster,
   type CachedResource,
+  type ClusterId,
   type ExportedResource,
   type KcpCondition,
   type PermissionClaim,
@@ -49,7 +50,7 @@ export class ReadyExports {
   }
 
   /** Undefined if the export is not ready. */
-  find(provider: string, name: string): ReadyExport | undefined {
+  find(provider: ClusterId, name: string): ReadyExport | undefined {
     let generation = 0;
     for (const source of sources) generation += this.#cache.generation(source);
     if (generation !== this.#generation) {
@@ -63,7 +64,7 @@ export class ReadyExports {
     return found;
   }
 
-  #look(provider: string, name: string): ReadyExport | undefined {
+  #look(provider: ClusterId, name: string): ReadyExport | undefined {
     const exported = this.#cache.get({ ...apiExports, cluster: provider, namespace: '', name });
     const { identityHash = '', conditions } = exported?.status ?? {};
     if (exported === undefined || identityHash === '' || !areTrue(conditions, 'IdentityValid')) return undefined;
@@ -77,7 +78,7 @@ export class ReadyExports {
     return { identityHash, boundResources, groups, claims: exported.spec?.permissionClaims ?? [] };
   }
 
-  #boundResource(resource: ExportedResource, of: { provider: string; name: string; identityHash: string }): BoundResource | undefined {
+  #boundResource(resource: ExportedResource, of: { provider: ClusterId; name: string; identityHash: string }): BoundResource | undefined {
     const { provider, identityHash } = of;
     const schema = this.#cache.get({ ...apiResourceSchemas, cluster: provider, namespace: '', name: resource.schema });
     if (schema?.spec === undefined) return undefined;
@@ -97,7 +98,7 @@ export class ReadyExports {
   /** Whether the objects of a resource with virtual storage can be read. */
   #isReadable(
     virtual: VirtualStorage,
-    of: { provider: string; name: string; identityHash: string; group: string; resource: string },
+    of: { provider: ClusterId; name: string; identityHash: string; group: string; resource: string },
   ): boolean {
     const { provider, name: exportName, identityHash: identity, group, resource } = of;
     const followed = this.#chain.follow({ provider, exportName, identity, group, resource });

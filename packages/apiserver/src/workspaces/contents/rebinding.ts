@@ -1,4 +1,4 @@
-import { type ApiBinding, type ApiExport, exportLabel } from '@capstan/api';
+import { type ApiBinding, type ApiExport, type ClusterId, exportLabel } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { apiBindings, boundResources } from '../../bindings/bound-resources.ts';
@@ -37,14 +37,14 @@ export interface RebindingOptions {
   readonly objects: ObjectReader;
   readonly tree: Tree;
   /** The workspace that is filled, and the path that it had. */
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly from: string;
   /** Whether objects are given to exports with the same path and name that have another identity here. */
   readonly rebind: boolean;
 }
 
 interface Found {
-  readonly provider: string;
+  readonly provider: ClusterId;
   readonly identity: string;
 }
 

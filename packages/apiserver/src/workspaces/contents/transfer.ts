@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { pathAnnotation } from '@capstan/api';
+import { type ClusterId, pathAnnotation } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { fieldsOf, type KubeObject, status, textOf } from '@capstan/machinery';
 import { prefixRange, type Store, StoreError } from '@capstan/store';
@@ -11,7 +11,7 @@ import { type Rebinding, rebindLines, type TransferLine } from './rebinding.ts';
 export interface TransferHeader {
   readonly kind: 'CapstanWorkspace';
   readonly version: 1;
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly path: string;
   /** The state of things that it shows. */
   readonly revision: number;
@@ -32,7 +32,7 @@ const pageSize = 500;
 /** Everything in a workspace at one revision, a line each. */
 export async function* exportLines(
   { store, objects }: { store: Store; objects: ObjectReader },
-  cluster: string,
+  cluster: ClusterId,
 ): AsyncGenerator<string, void, undefined> {
   const range = prefixRange(`/registry/${cluster}/`);
   const path = logicalClusterOf(objects, cluster)?.metadata.annotations?.[pathAnnotation] ?? cluster;
@@ -62,7 +62,7 @@ export interface ImportParts {
 
 interface Place {
   readonly store: Store;
-  readonly cluster: string;
+  readonly cluster: ClusterId;
 }
 
 /**
@@ -71,7 +71,7 @@ interface Place {
  */
 export async function importLines(
   { store, objects, tree, check }: ImportParts,
-  { cluster, rebind }: { cluster: string; rebind: boolean },
+  { cluster, rebind }: { cluster: ClusterId; rebind: boolean },
   text: string,
 ): Promise<Imported> {
   const [first = '', ...rest] = text.split('\n').filter((line) => line !== '');

@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import { storeKey } from '../../cache/watch-cache.ts';
@@ -11,7 +12,7 @@ import type { Resource } from '../../registry/resource.ts';
  */
 export async function writeMissing(
   { store }: Pick<Backend, 'store'>,
-  cluster: string,
+  cluster: ClusterId,
   objects: readonly { readonly resource: Resource; readonly object: KubeObject }[],
 ): Promise<void> {
   await Promise.all(

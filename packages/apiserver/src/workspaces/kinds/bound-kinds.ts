@@ -1,3 +1,4 @@
+import type { ClusterId } from '@capstan/api';
 import { BoundedMap } from '@capstan/machinery';
 import { Bindings } from '../../bindings/bindings.ts';
 import { apiBindings, type BoundResource } from '../../bindings/bound-resources.ts';
@@ -20,7 +21,7 @@ export class BoundKinds implements KindSource {
   #seen: ResourceCache['entries'];
   readonly #bindings: Bindings;
   /** Called with each workspace whose bindings changed. */
-  readonly listeners = new Set<(cluster: string) => void>();
+  readonly listeners = new Set<(cluster: ClusterId) => void>();
 
   constructor(options: { cache: WatchCache; definition: (bound: BoundResource) => Definition | undefined }) {
     this.#bindings = new Bindings(options.cache);
@@ -30,7 +31,7 @@ export class BoundKinds implements KindSource {
     this.#held.listeners.add({ changed: (events) => this.#forget(events) });
   }
 
-  in(cluster: string): WorkspaceKinds | undefined {
+  in(cluster: ClusterId): WorkspaceKinds | undefined {
     // The cache starts with a new map after it lost its connection to the store.
     if (this.#seen !== this.#held.entries) this.forgetAll();
     if (this.#workspaces.has(cluster)) return this.#workspaces.get(cluster);
@@ -59,7 +60,7 @@ export class BoundKinds implements KindSource {
     for (const listener of this.listeners) for (const cluster of changed) listener(cluster);
   }
 
-  #read(cluster: string): { kinds: WorkspaceKinds | undefined; isComplete: boolean } {
+  #read(cluster: ClusterId): { kinds: WorkspaceKinds | undefined; isComplete: boolean } {
     const bound = this.#bindings.in(cluster).flatMap((binding) => binding.bound);
     if (bound.length === 0) return { kinds: undefined, isComplete: true };
     const key = bound

@@ -1,4 +1,4 @@
-import { builtInKindsAnnotation, logicalClusterName, rootCluster, typeAnnotation } from '@capstan/api';
+import { builtInKindsAnnotation, type ClusterId, logicalClusterName, rootCluster, typeAnnotation } from '@capstan/api';
 import { BoundedMap } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
@@ -58,7 +58,7 @@ export class BuiltInKinds {
     this.#typeObjects = this.#cache.resource(workspaceTypes);
   }
 
-  in(cluster: string): KindSet {
+  in(cluster: ClusterId): KindSet {
     if (cluster === rootCluster) return this.#root;
     const entry = this.#clusters.entries.get(`${cluster}//${logicalClusterName}`);
     if (entry === undefined) return this.#base;

@@ -1,10 +1,11 @@
+import type { ClusterId } from '@capstan/api';
 import { BoundedMap } from '@capstan/machinery';
 import type { CustomKinds } from '../../registry/catalog.ts';
 import { CompositeKinds } from './composite.ts';
 
 /** A source of kinds per workspace. Returns the same object until something changes. */
 export interface KindSource {
-  in(cluster: string): CustomKinds | undefined;
+  in(cluster: ClusterId): CustomKinds | undefined;
 }
 
 /** How many workspaces with kinds of their own are cached. Others are combined again on each request. */
@@ -27,7 +28,7 @@ export class KindsByWorkspace {
     this.#defined = parts.defined;
   }
 
-  in(cluster: string): CustomKinds {
+  in(cluster: ClusterId): CustomKinds {
     const bound = this.#bound.in(cluster);
     const defined = this.#defined.in(cluster);
     if (defined !== undefined) return this.#ownOf(cluster, bound, defined);
@@ -37,7 +38,7 @@ export class KindsByWorkspace {
     return kinds;
   }
 
-  #ownOf(cluster: string, bound: CustomKinds | undefined, defined: CustomKinds): CustomKinds {
+  #ownOf(cluster: ClusterId, bound: CustomKinds | undefined, defined: CustomKinds): CustomKinds {
     const known = this.#own.get(cluster);
     if (known !== undefined && known.bound === bound && known.defined === defined) return known.kinds;
     const kinds = new CompositeKinds(bound === undefined ? [this.#system, defined] : [this.#system, bound, defined]);

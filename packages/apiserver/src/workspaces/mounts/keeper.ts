@@ -1,4 +1,5 @@
 import {
+  type ClusterId,
   type KcpCondition,
   type MountReference,
   ownerAnnotation,
@@ -158,7 +159,7 @@ function referenceOf({ spec }: Workspace): Reference | undefined {
   return { namespace: '', ...spec.mount.ref };
 }
 
-function kindOf(catalogs: Catalogs, cluster: string, { apiVersion, kind, namespace }: Reference): Resource | undefined {
+function kindOf(catalogs: Catalogs, cluster: ClusterId, { apiVersion, kind, namespace }: Reference): Resource | undefined {
   const { group, version } = parseApiVersion(apiVersion);
   for (const resource of catalogs.of(cluster).version(group, version)?.resources.values() ?? []) {
     if (resource.kind === kind && resource.namespaced === (namespace !== '')) return resource;

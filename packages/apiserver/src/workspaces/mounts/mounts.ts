@@ -1,4 +1,4 @@
-import type { Workspace, WorkspacePath } from '@capstan/api';
+import { asClusterId, type ClusterId, type Workspace, type WorkspacePath } from '@capstan/api';
 import { type StatusError, status } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
@@ -26,7 +26,7 @@ export type Away =
   | {
       readonly kind: 'nowhere';
       readonly error: StatusError /** The id of the workspace that contains the mount. */;
-      readonly parent: string;
+      readonly parent: ClusterId;
     };
 
 /** A request that a mount leads away from this server. */
@@ -42,7 +42,7 @@ export const isAway = (info: ParsedRequest | AwayRequest): info is AwayRequest =
 interface Mount {
   readonly entry: CacheEntry<Workspace>;
   /** The id of the workspace that contains it. */
-  readonly parent: string;
+  readonly parent: ClusterId;
   readonly names: readonly string[];
 }
 
@@ -80,12 +80,13 @@ export class Mounts {
   #mountOn(path: string): Mount | undefined {
     const { first, names } = beginningOf(path);
     const children = this.#options.cache.resource(workspaces).entries;
-    let id = first;
+    // Names are looked up below it, so an id that a client made up leads nowhere.
+    let id = asClusterId(first);
     for (const [index, name] of names.entries()) {
       const entry = children.get(`${id}//${name}`);
       if (entry === undefined) return undefined;
       const parent = id;
-      id = clusterOf(entry);
+      id = asClusterId(clusterOf(entry));
       if (id === '') return isMounted(entry) ? { entry, parent, names: names.slice(index + 1) } : undefined;
     }
     return undefined;
@@ -99,7 +100,7 @@ export class Mounts {
   }
 }
 
-function leaving(target: (Target & { readonly kind: 'away' }) | undefined, parent: string, rest: string): Away {
+function leaving(target: (Target & { readonly kind: 'away' }) | undefined, parent: ClusterId, rest: string): Away {
   if (target === undefined) return { kind: 'nowhere', parent, error: status.serviceUnavailable('Not available.') };
   const url = joined(target.url, rest);
   if (url === undefined) return { kind: 'nowhere', parent, error: status.badRequest('the path leaves the workspace') };

@@ -1,5 +1,7 @@
 import {
+  asClusterId,
   bindingsInitializer,
+  type ClusterId,
   clusterAnnotation,
   groupResource,
   pathAnnotation,
@@ -21,7 +23,7 @@ export interface TypeReference {
 
 export interface WorkspaceType {
   /** The id of the workspace that defines it. */
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   /** The path of that workspace. */
   readonly path: string;
   readonly name: string;
@@ -130,11 +132,11 @@ export function maintainsBindings(types: readonly WorkspaceType[]): boolean {
 /** Uses the id of the workspace, since its path may later refer to another workspace. */
 const waiterName = ({ cluster, name }: Pick<WorkspaceType, 'cluster' | 'name'>): string => `${cluster}:${name}`;
 
-function typeOf(object: WorkspaceTypeObject, place: { cluster: string; path: string }): WorkspaceType {
+function typeOf(object: WorkspaceTypeObject, place: { cluster: ClusterId; path: string }): WorkspaceType {
   const name = object.metadata.name!;
   const { [pathAnnotation]: path = place.path, [clusterAnnotation]: cluster = place.cluster } = object.metadata.annotations ?? {};
   return {
-    cluster,
+    cluster: asClusterId(cluster),
     path,
     name,
     qualified: `${path}:${name}`,

@@ -1,4 +1,4 @@
-import { apisGroup, everyCluster, superuserGroup, type User } from '@capstan/api';
+import { apisGroup, type ClusterId, everyCluster, superuserGroup, type User } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { clusterExtra } from '../../authn/service-account.ts';
 import type { Attributes, Authorizer, Decision, Gate } from '../../authz/attributes.ts';
@@ -31,7 +31,7 @@ export interface ApiExportViewOptions {
 }
 
 /** Prefix of the keys of all scopes of an export. */
-export const exportScopeKey = (cluster: string, name: string): string => `apiexport/${cluster}/${name}/`;
+export const exportScopeKey = (cluster: ClusterId, name: string): string => `apiexport/${cluster}/${name}/`;
 
 const readOnlyVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 /** Gives no reason, since it could reveal something about workspaces that the user must not see. */
@@ -66,7 +66,7 @@ export function apiExportView(options: ApiExportViewOptions): WorkspaceView {
 /** An empty scope, for an export that does not exist. */
 function nothing(
   { authorizer, kinds }: ApiExportViewOptions,
-  { provider, name }: { provider: string | undefined; name: string },
+  { provider, name }: { provider: ClusterId | undefined; name: string },
 ): Pick<Scope, 'catalog' | 'shows' | 'authorizer'> {
   return {
     catalog: kinds.empty,
@@ -81,13 +81,13 @@ function nothing(
 class Look implements Gate {
   readonly #options: ApiExportViewOptions;
   readonly #kinds: ExportedKinds;
-  readonly #cluster: string;
+  readonly #cluster: ClusterId;
   readonly #verb: string;
   readonly #label: string;
   /** The binding of the last requested workspace: objects are visited workspace by workspace. */
-  #last: { cluster: string; generation: number; binding: BindingFacts | undefined } | undefined;
+  #last: { cluster: ClusterId; generation: number; binding: BindingFacts | undefined } | undefined;
 
-  constructor(options: ApiExportViewOptions, { kinds, cluster, info }: { kinds: ExportedKinds; cluster: string; info: ParsedRequest }) {
+  constructor(options: ApiExportViewOptions, { kinds, cluster, info }: { kinds: ExportedKinds; cluster: ClusterId; info: ParsedRequest }) {
     this.#options = options;
     this.#kinds = kinds;
     this.#cluster = cluster;
@@ -171,7 +171,7 @@ class Look implements Gate {
     return decision;
   }
 
-  #binding(cluster: string): BindingFacts | undefined {
+  #binding(cluster: ClusterId): BindingFacts | undefined {
     const { bindings } = this.#options;
     if (this.#last?.cluster !== cluster || this.#last.generation !== bindings.generation) {
       const found = bindings.to(cluster, { provider: this.#kinds.cluster, name: this.#kinds.name });
@@ -225,7 +225,7 @@ const isClaimable = (subresource: string): boolean => subresource === '' || subr
 export function mayLook(
   authorizer: Gate,
   attributes: Attributes,
-  { cluster, name }: { cluster: string; name: string },
+  { cluster, name }: { cluster: ClusterId; name: string },
 ): Decision | Promise<Decision> {
   const { user, verb } = attributes;
   const kind = { group: apisGroup, version: 'v1alpha1', resource: 'apiexports', subresource: 'content' };

@@ -24,7 +24,7 @@ interface Options {
 }
 
 /** Prefix of the keys of all scopes of this view, or of those of one workspace. */
-export const boundSchemasKey = (cluster?: string): string => `apiresourceschema/${cluster === undefined ? '' : `${cluster}/`}`;
+export const boundSchemasKey = (cluster?: ClusterId): string => `apiresourceschema/${cluster === undefined ? '' : `${cluster}/`}`;
 
 const readOnlyVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const readOnly: Decision = { allowed: false, reason: 'only read-only access is allowed to apiresourceschemas' };
@@ -54,7 +54,7 @@ export function boundSchemasView(options: Options): WorkspaceView {
 }
 
 /** Requires the right to read the bindings of the workspace. */
-function mayRead(authorizer: Gate, { verb, user }: Attributes, cluster: string): Decision | Promise<Decision> {
+function mayRead(authorizer: Gate, { verb, user }: Attributes, cluster: ClusterId): Decision | Promise<Decision> {
   if (!readOnlyVerbs.has(verb)) return readOnly;
   const asked = { ...apiBindings, version: 'v1alpha2', subresource: '', namespace: '', name: '', path: '', isResource: true };
   return authorizer.authorize({ ...asked, cluster, user, verb: 'get' });

@@ -1,4 +1,4 @@
-import type { ApiExport } from '@capstan/api';
+import type { ApiExport, ClusterId } from '@capstan/api';
 import { apiBindings } from '../../bindings/bound-resources.ts';
 import { apiExports } from '../../bindings/names.ts';
 import type { CacheEntry } from '../../cache/entry.ts';
@@ -22,7 +22,7 @@ export interface ExportClaim {
 
 /** The kinds that the provider of an export can see in bound workspaces. */
 export interface ExportedKinds {
-  readonly cluster: string;
+  readonly cluster: ClusterId;
   readonly name: string;
   /** The identity under which objects of its own kinds are stored; empty until the export has one. */
   readonly identity: string;
@@ -67,7 +67,7 @@ export class ExportedKindsOf {
   }
 
   /** Undefined if there is no such export. */
-  find(cluster: string, name: string): ExportedKinds | undefined {
+  find(cluster: ClusterId, name: string): ExportedKinds | undefined {
     const { cache } = this.#options;
     const entry = cache.resource(apiExports).entries.get(`${cluster}//${name}`);
     if (entry === undefined) return undefined;
@@ -83,8 +83,8 @@ export class ExportedKindsOf {
   }
 
   /** All exports with this identity. */
-  withIdentity(identity: string): { cluster: string; object: ApiExport }[] {
-    const found: { cluster: string; object: ApiExport }[] = [];
+  withIdentity(identity: string): { cluster: ClusterId; object: ApiExport }[] {
+    const found: { cluster: ClusterId; object: ApiExport }[] = [];
     this.#options.cache.resource(apiExports).entries.walk('', endOf(''), (entry) => {
       if (identityOf(entry.object) === identity) found.push({ cluster: clusterOfKey(entry.key), object: entry.object });
       return true;
@@ -92,7 +92,7 @@ export class ExportedKindsOf {
     return found;
   }
 
-  #make(object: ApiExport, { cluster, name }: { cluster: string; name: string }): Pick<Made, 'kinds' | 'isOpen'> {
+  #make(object: ApiExport, { cluster, name }: { cluster: ClusterId; name: string }): Pick<Made, 'kinds' | 'isOpen'> {
     const identity = identityOf(object);
     const custom = new WorkspaceKinds();
     const own = new Set<string>();
@@ -121,7 +121,7 @@ export class ExportedKindsOf {
   }
 
   /** A kind that an export of `cluster` offers, with its schema and storage. */
-  #offered(object: ApiExport, cluster: string, schemaName: string): Definition | undefined {
+  #offered(object: ApiExport, cluster: ClusterId, schemaName: string): Definition | undefined {
     const { cache, bound, virtual } = this.#options;
     const identity = identityOf(object);
     const schema = cache.get({ ...apiResourceSchemas, cluster, namespace: '', name: schemaName });

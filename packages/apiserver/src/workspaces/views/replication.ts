@@ -1,4 +1,4 @@
-import { everyCluster } from '@capstan/api';
+import { asClusterId, type ClusterId, everyCluster } from '@capstan/api';
 import type { Attributes, Decision, Gate } from '../../authz/attributes.ts';
 import { apiExports } from '../../bindings/names.ts';
 import type { WatchCache } from '../../cache/watch-cache.ts';
@@ -37,7 +37,7 @@ export function replicationView(options: Options): WorkspaceView {
   const kinds = new PublishedKinds(options);
   return {
     scope({ of: [path = '', name = ''], cluster, info }): Scope {
-      const provider = tree.resolve(path) ?? '';
+      const provider = tree.resolve(path) ?? asClusterId('');
       const scope = { cluster, key: `replication/${provider}/${name}/${cluster}/`, labelled, enters } as const;
       // Discovery is the same in every workspace.
       const consumer = info.isResource && cluster !== everyCluster ? cluster : undefined;
@@ -73,7 +73,7 @@ class PublishedKinds {
   }
 
   /** The offers of a CachedResource: all of them, or those that one workspace has bound. Sorted by export name. */
-  offersOf(provider: string, name: string, consumer: string | undefined): Offer[] {
+  offersOf(provider: ClusterId, name: string, consumer: ClusterId | undefined): Offer[] {
     const { cache, virtual } = this.#options;
     const entry = cache.resource(cachedResources).entries.get(`${provider}//${name}`);
     if (entry === undefined) return [];

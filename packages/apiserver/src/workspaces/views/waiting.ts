@@ -1,4 +1,13 @@
-import { everyCluster, type LogicalCluster, ownerAnnotation, rootCluster, superuserGroup, type User } from '@capstan/api';
+import {
+  asClusterId,
+  type ClusterId,
+  everyCluster,
+  type LogicalCluster,
+  ownerAnnotation,
+  rootCluster,
+  superuserGroup,
+  type User,
+} from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { FieldPath, fieldError, fieldsOf, status, stringMapOf, textOf, textsOf } from '@capstan/machinery';
 import type { Authorizer, Gate } from '../../authz/attributes.ts';
@@ -114,7 +123,13 @@ function isAboutCluster({ isResource, group, resource }: ParsedRequest): boolean
 function permit(name: string, { waiter, info, user, rbac }: { waiter: Waiter; info: ParsedRequest; user: User; rbac: Authorizer }): void {
   if (user.groups.includes(superuserGroup)) return;
   const colon = name.lastIndexOf(':');
-  const asked = { ...wanting, cluster: name.slice(0, Math.max(colon, 0)), user, verb: waiter.verb, name: name.slice(colon + 1) };
+  const asked = {
+    ...wanting,
+    cluster: asClusterId(name.slice(0, Math.max(colon, 0))),
+    user,
+    verb: waiter.verb,
+    name: name.slice(colon + 1),
+  };
   if (colon > 0 && rbac.authorize(asked).allowed) return;
   throw forbidden(attributesOf(info, user), 'access denied');
 }
@@ -122,7 +137,7 @@ function permit(name: string, { waiter, info, user, rbac }: { waiter: Waiter; in
 const wanting = { isResource: true, ...workspaceTypes, version: 'v1alpha1', subresource: '', namespace: '', path: '' } as const;
 
 /** The creator of the workspace, on whose behalf initializers act. */
-function ownerOf(annotation: string | undefined, cluster: string): User {
+function ownerOf(annotation: string | undefined, cluster: ClusterId): User {
   const { username, uid, groups, extra } = fieldsOf(parse(annotation));
   if (textOf(username) === '') throw status.internalError(`LogicalCluster ${cluster}|cluster had no user recorded`);
   return {

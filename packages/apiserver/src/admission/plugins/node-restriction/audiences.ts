@@ -1,10 +1,15 @@
+import type { ClusterId } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { type Fields, fieldsOf, itemsOf, type KubeObject, textOf } from '@capstan/machinery';
 import { ephemeralClaim } from '../../../authz/nodes/references.ts';
 import { boundVolume } from '../../../authz/nodes/volumes.ts';
 
 /** Whether a volume of a pod needs a token for this audience. The empty audience stands for this server. */
-export function podNeedsAudience(objects: ObjectReader, { pod, cluster }: { pod: KubeObject; cluster: string }, audience: string): boolean {
+export function podNeedsAudience(
+  objects: ObjectReader,
+  { pod, cluster }: { pod: KubeObject; cluster: ClusterId },
+  audience: string,
+): boolean {
   const { namespace = '', name = '' } = pod.metadata;
   return itemsOf(fieldsOf(pod['spec'])['volumes']).some((volume) => {
     const sources = itemsOf(fieldsOf(volume['projected'])['sources']);
@@ -18,7 +23,11 @@ export function podNeedsAudience(objects: ObjectReader, { pod, cluster }: { pod:
   });
 }
 
-function driverNeedsAudience(objects: ObjectReader, { cluster, driver }: { cluster: string; driver: string }, audience: string): boolean {
+function driverNeedsAudience(
+  objects: ObjectReader,
+  { cluster, driver }: { cluster: ClusterId; driver: string },
+  audience: string,
+): boolean {
   const found = objects.get({ group: 'storage.k8s.io', resource: 'csidrivers', cluster, namespace: '', name: driver });
   return itemsOf(fieldsOf(found?.['spec'])['tokenRequests']).some((request) => textOf(request['audience']) === audience);
 }
