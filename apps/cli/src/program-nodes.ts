@@ -29,6 +29,7 @@ export function addNodes(program: Command): void {
         ['capstan node enroll gpu-1', 'print the command to run on the machine'],
         ['capstan node list', 'with the GPUs of each'],
         ['capstan node show gpu-1', 'every GPU, its health and the reason'],
+        ['capstan node clean gpu-1', 'try again to remove what a former allocation left'],
         ['capstan node remove gpu-1', ''],
       ),
     );
@@ -50,6 +51,7 @@ export function addNodes(program: Command): void {
     .addOption(minutesOption())
     .action(async (name: string, flags: EnrollFlags) => (await import('./commands/node.ts')).unlockNode(name, flags));
   addStates(command);
+  addCleaning(command);
   addAgent(program);
 }
 
@@ -69,6 +71,14 @@ function addStates(command: (name: string, description: string) => Command): voi
     .addOption(new Option('--off', 'the work is done'))
     .action(async (name: string, flags: ConnectionFlags & { off?: boolean }) =>
       (await import('./commands/node-state.ts')).maintainNode(name, flags),
+    );
+}
+
+function addCleaning(command: (name: string, description: string) => Command): void {
+  command('clean <name>', 'Clean a node again on which something of a former allocation remains.')
+    .addOption(new Option('--force', 'declare that nothing remains, also if the node is silent: its devices are given to others'))
+    .action(async (name: string, flags: ConnectionFlags & { force?: boolean }) =>
+      (await import('./commands/node-clean.ts')).cleanNode(name, flags),
     );
 }
 

@@ -29,6 +29,7 @@ export { resourceSchemaSpec } from './definition/resource-schema.ts';
 export type { ReadOf, Rule, Schema, WrittenOf } from './definition/schema.ts';
 export * as schema from './definition/schema.ts';
 export * from './fleet/booking.ts';
+export * from './fleet/cleaning.ts';
 export { fleetGroup } from './fleet/fields.ts';
 export * from './fleet/gpu-node.ts';
 export * from './fleet/gpus.ts';

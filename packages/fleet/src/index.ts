@@ -1,7 +1,7 @@
-export { type Attempt, attemptsIn, entryFor, stateOn } from './granting/attempt.ts';
+export { type Attempt, attemptsIn, entryFor, isAlive, stateOn } from './granting/attempt.ts';
 export { addEntry, advanceEntry, type Capacity, type Change, type EntryKey, emptyBooking, type RefusalCode } from './granting/content.ts';
-export { type Circumstances, type NodeFacts, nextStep, type Step } from './granting/next-step.ts';
-export { type BookingEvent, type EntryState, transitions } from './granting/transitions.ts';
+export { type Circumstances, nextStep, type Step } from './granting/next-step.ts';
+export { type BookingEvent, type EntryState, isInPlatformHands, transitions } from './granting/transitions.ts';
 export { type Verdict, verdictOn } from './granting/verdict.ts';
 export { type NodeOptions, nodeFinalizer } from './nodes/controller.ts';
 export { FleetIndex, type Placement } from './placement/fleet-index.ts';

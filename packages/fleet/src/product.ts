@@ -1,5 +1,7 @@
 import { gpuNodeKind, nodeBookingKind, nodeEnrollmentKind, nodeScriptKind, nodeTaskKind, nodeUnitKind } from '@capstan/api';
 import type { PolicyRule, Product } from '@capstan/platform';
+import { cleaning } from './cleaning/controller.ts';
+import { name as cleaningName, rules as cleaningRules } from './cleaning/registration.ts';
 import { leaseKind, type NodeOptions, nodes } from './nodes/controller.ts';
 
 const read = ['get', 'list', 'watch'];
@@ -10,6 +12,7 @@ const rules: readonly PolicyRule[] = [
   { apiGroups: [gpuNodeKind.group], resources: [`${gpuNodeKind.resource}/status`], verbs: ['get', 'patch', 'update'] },
   { apiGroups: [nodeBookingKind.group], resources: [nodeBookingKind.resource], verbs: [...read, 'delete'] },
   { apiGroups: [leaseKind.group], resources: [leaseKind.resource], verbs: read },
+  ...cleaningRules,
 ];
 
 /** The machines of the platform and the work on them. Tenants see none of it. */
@@ -19,7 +22,10 @@ export function fleetProduct(options: NodeOptions = {}): Product {
     kinds: [gpuNodeKind, nodeEnrollmentKind, nodeTaskKind, nodeScriptKind, nodeBookingKind, nodeUnitKind],
     boundBy: ['platform'],
     rules,
-    controllers: [{ name: 'nodes', make: () => nodes(options) }],
+    controllers: [
+      { name: 'nodes', make: () => nodes(options) },
+      { name: cleaningName, make: () => cleaning(options) },
+    ],
   };
 }
 

@@ -3,11 +3,14 @@ import { join } from 'node:path';
 import { type GPUNode, gpuNodeKind, newObject, type Offering, offeringKind } from '@capstan/api';
 import { computeProduct } from '@capstan/compute';
 import { fleet } from '@capstan/fleet';
+import { makeNodeNamespace, pretendAgents } from '@capstan/fleet/testing';
 import type { JsonObject } from '@capstan/machinery';
 import { type Cloud, startCloud } from '@capstan/platform/testing';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createAllocation, deleteAllocation, listAllocations, showAllocation } from './allocation.ts';
 import { planFor } from './allocation-plan.ts';
+import { cleanNode } from './node-clean.ts';
+import { showNode } from './node-inventory.ts';
 import { cordonNode, drainNode, maintainNode, uncordonNode } from './node-state.ts';
 import { createOffering, listOfferings } from './offering.ts';
 
@@ -16,10 +19,13 @@ let cloud: Cloud;
 let admin: string;
 let tenant: { readonly kubeconfig: string; readonly namespace: string };
 let output: string[];
+let agents: AsyncDisposable;
+let remains = false;
 
 beforeAll(async () => {
   // Nobody renews a Lease for the node here.
-  const products = [{ ...fleet, controllers: [] }, computeProduct({ explainEvery: 30 })];
+  const cleaning = fleet.controllers.filter(({ name }) => name === 'cleaning');
+  const products = [{ ...fleet, controllers: cleaning }, computeProduct({ explainEvery: 30 })];
   cloud = await startCloud({ products, tenants: 1 });
   admin = cloud.server.kubeconfigPath;
   const kubeconfig = join(cloud.server.directory, 'tenant.kubeconfig');
@@ -29,6 +35,12 @@ beforeAll(async () => {
   const nodes = cloud.platform.resource<GPUNode>(gpuNodeKind);
   await vi.waitFor(() => nodes.list(), patiently);
   await nodes.create(newObject(gpuNodeKind, { metadata: { name: 'n1' }, spec: {} }));
+  await makeNodeNamespace(cloud.platform, 'n1');
+  agents = pretendAgents(cloud.platform, () =>
+    remains
+      ? { phase: 'Failed', error: { code: 'NotClean', message: '/data: is still mounted', userFixable: false, retryable: true } }
+      : { phase: 'Succeeded' },
+  );
   const at = '2026-01-01T00:00:00Z';
   const health = { state: 'Healthy', reason: 'Healthy', message: '', since: at };
   const status = {
@@ -38,7 +50,10 @@ beforeAll(async () => {
   };
   await nodes.patch('n1', { type: 'merge', patch: { status } as unknown as JsonObject }, { subresource: 'status' });
 }, 90_000);
-afterAll(() => cloud[Symbol.asyncDispose]());
+afterAll(async () => {
+  await agents[Symbol.asyncDispose]();
+  await cloud[Symbol.asyncDispose]();
+});
 
 beforeEach(() => {
   output = [];
@@ -80,12 +95,7 @@ test('an owner offers something, and a tenant orders, lists and releases it', as
 
   output = [];
   await deleteAllocation('first', { ...tenant, watch: true });
-  expect(output).toEqual([
-    'first: its devices are being released',
-    'first: Releasing',
-    'first: Releasing, the devices on n1 are released without cleaning',
-    'first: released and deleted',
-  ]);
+  expect(output).toEqual(['first: its devices are being released', 'first: Releasing', 'first: released and deleted']);
   await deleteAllocation('second', { ...tenant, watch: true });
 });
 
@@ -115,4 +125,36 @@ test('an owner takes a node out of service and back', async () => {
   await draining;
   expect(output.at(-1)).toBe('Nothing is booked on n1.');
   await expect(cordonNode('n2', flags)).rejects.toThrow('there is no node n2; "capstan node list" lists all.');
+});
+
+test('an owner sees what remains on a node, and cleans it again or declares it clean', async () => {
+  const flags = { kubeconfig: admin };
+  await uncordonNode('n1', flags);
+  remains = true;
+  const shown = async (): Promise<string> => {
+    output = [];
+    await showNode('n1', flags);
+    return output.join('\n');
+  };
+  for (const force of [false, true]) {
+    await createAllocation('messy', { ...tenant, offering: 'one', watch: true });
+    await deleteAllocation('messy', { ...tenant, watch: true });
+    await vi.waitFor(
+      async () => expect(await shown()).toMatch(/Clean: +no: after default\/messy in \w+ \(1 GPU\): \/data: is still mounted/),
+      patiently,
+    );
+    output = [];
+    if (!force) remains = false;
+    await cleanNode('n1', { ...flags, force });
+    expect(output).toEqual([
+      force
+        ? 'The node n1 is declared clean after 1 former allocation. Its devices are given to others.'
+        : 'The node n1 is cleaned again after 1 former allocation. Next: capstan node show n1',
+    ]);
+    await vi.waitFor(async () => expect(await shown()).not.toContain('Clean'), patiently);
+    remains = true;
+  }
+  output = [];
+  await cleanNode('n1', flags);
+  expect(output).toEqual(['The node n1 is clean.']);
 });

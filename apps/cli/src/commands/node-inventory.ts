@@ -35,6 +35,7 @@ const details: readonly Column<NodeWithState>[] = [
   { name: 'Name', value: ({ metadata }) => metadata.name },
   { name: 'State', value: ({ state }) => state },
   { name: 'Locked', value: ({ status }) => status?.identity?.locked?.reason },
+  { name: 'Clean', value: cleanOf },
   { name: 'Pool', value: ({ spec }) => spec?.pool },
   { name: 'Comment', value: ({ spec }) => spec?.comment },
   { name: 'Host name', value: ({ status }) => status?.machine?.hostname },
@@ -56,6 +57,14 @@ const details: readonly Column<NodeWithState>[] = [
     value: ({ status }) => status?.identity && `generation ${status.identity.generation}, expires ${status.identity.expiresAt}`,
   },
 ];
+
+/** Only if something of a former allocation remains, or may remain. */
+function cleanOf({ metadata, status }: GPUNode): string | undefined {
+  const condition = status?.conditions?.find(({ type }) => type === 'Clean');
+  if (condition === undefined || condition.status === 'True') return undefined;
+  if (condition.status === 'Unknown') return `unknown: ${condition.message}`;
+  return `no: ${condition.message}. Try again with "capstan node clean ${metadata.name}".`;
+}
 
 /** Lists the nodes: whether their agents are alive, and the health of their GPUs. */
 export async function listNodes({ output, ...flags }: InventoryFlags): Promise<void> {

@@ -1,6 +1,7 @@
 import { type GPUNode, gpuNodeKind, type NodeBooking, nodeBookingKind, platformWorkspace } from '@capstan/api';
 import { type Client, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
+import { isInPlatformHands } from '@capstan/fleet';
 import { Failure } from '../failure.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 
@@ -37,23 +38,28 @@ export async function drainNode(node: string, { wait, ...flags }: ConnectionFlag
   const bookings = client.cluster(platformWorkspace).resource<NodeBooking>(nodeBookingKind);
   for await (const { type, object } of bookings.watch({ resourceVersion, fieldSelector: `metadata.name=${node}` })) {
     if (type === 'BOOKMARK') continue;
-    const now = type === 'DELETED' ? [] : namesIn(object);
+    const now = type === 'DELETED' ? [] : namesIn(object.spec);
     write(remaining(node, now));
     if (now.length === 0) return;
   }
 }
 
-/** The allocations that have something on a node. */
+/** The allocations that have something on a node, and those that have left something there. */
 export async function bookedOn(
   client: Client,
   node: string,
-): Promise<{ readonly left: readonly string[]; readonly resourceVersion: string }> {
+): Promise<{ readonly left: readonly string[]; readonly owned: readonly string[]; readonly resourceVersion: string }> {
   const booking = await ignoring(client.cluster(platformWorkspace).resource<NodeBooking>(nodeBookingKind).get(node), isNotFound);
-  return { left: booking === undefined ? [] : namesIn(booking), resourceVersion: booking?.metadata.resourceVersion ?? '' };
+  const entries = booking?.spec.entries ?? [];
+  const owned = entries.filter(({ state }) => !isInPlatformHands(state));
+  return { left: namesIn({ entries }), owned: namesIn({ entries: owned }), resourceVersion: booking?.metadata.resourceVersion ?? '' };
 }
 
-function namesIn({ spec }: NodeBooking): string[] {
-  return spec.entries.map(({ allocation: { cluster, namespace, name } }) => `${namespace}/${name} in ${cluster}`);
+function namesIn({ entries }: NodeBooking['spec']): string[] {
+  return entries.map(({ allocation: { cluster, namespace, name }, state }) => {
+    const cleaned = isInPlatformHands(state) ? ' (deleted, being cleaned)' : '';
+    return `${namespace}/${name} in ${cluster}${cleaned}`;
+  });
 }
 
 function remaining(node: string, left: readonly string[]): string {

@@ -29,7 +29,7 @@ export async function enrollNode(node: string, { minutes, ...flags }: EnrollFlag
 export async function removeNode(node: string, flags: ConnectionFlags): Promise<void> {
   using client = workspaceClient(flags);
   await found(node, platformOf(client).resource<GPUNode>(gpuNodeKind).delete(node));
-  const { left } = await bookedOn(client, node);
+  const { owned: left } = await bookedOn(client, node);
   write(
     left.length === 0
       ? `The node ${node} was removed. Its agent is no longer accepted.`

@@ -78,7 +78,10 @@ export const gpuNodeKind = defineKind({
   },
 });
 
-/** `Ready`: the agent is heard of; the platform's controllers write it. `GPUsHealthy`: no GPU has failed or is missing; the agent writes it. */
-export const nodeConditions = ['Ready', 'GPUsHealthy'] as const;
+/**
+ * `Ready`: the agent is heard of; the platform's controllers write it. `GPUsHealthy`: no GPU has failed or is missing; the agent writes it. The platform adds `Clean` when
+ * something of a former allocation remains on the node, or may remain.
+ */
+export const nodeConditions = ['Ready', 'GPUsHealthy', 'Clean'] as const;
 
 export type GPUNode = ObjectOf<typeof gpuNodeKind>;

@@ -85,8 +85,15 @@ const gpuInspect = object('Looks at the GPUs of the node now, and reports them.'
   deep: withDefault(flag('Also run the vendor’s self-test where there is one.'), false),
 });
 
+const deviceId = text('UUID of a GPU or a MIG instance.', { minLength: 1, maxLength: 128 });
+
 const nodeClean = object('Removes the traces of an allocation: processes, mounts, GPU memory and files. Reports everything that remains.', {
   allocation: text('Id of the allocation.', { minLength: 1, maxLength: 128 }),
+  devices: optional(
+    list('GPUs, or their MIG instances, that only this allocation had. Nothing may compute on them any more.', deviceId, {
+      maxItems: 1024,
+    }),
+  ),
 });
 
 /** The parameters of each type of task, by the name of its field in `spec`. */

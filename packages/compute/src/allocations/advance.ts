@@ -1,5 +1,5 @@
 import type { Allocation } from '@capstan/api';
-import { type Attempt, addEntry, advanceEntry, entryFor, type NodeFacts, nextStep, type Step, verdictOn } from '@capstan/fleet';
+import { type Attempt, addEntry, advanceEntry, entryFor, nextStep, type Step, verdictOn } from '@capstan/fleet';
 import type { BookingChange } from './booking-writer.ts';
 import type { FleetCopy } from './fleet-copy.ts';
 
@@ -13,13 +13,12 @@ export interface AdvanceOptions {
   readonly fleet: FleetCopy;
   /** Undefined if the server says that it does not exist. */
   readonly allocation: Allocation | undefined;
-  readonly facts: NodeFacts;
 }
 
 /** Decides the next write for an attempt that a scheduler, this one or another, has begun. */
-export function advance(attempt: Attempt, { fleet, allocation, facts }: AdvanceOptions): Progress {
+export function advance(attempt: Attempt, { fleet, allocation }: AdvanceOptions): Progress {
   const verdict = verdictOn(attempt.name, allocation);
-  const stepIf = (isBlocked: boolean): Step => nextStep(attempt, { ...facts, verdict, isBlocked });
+  const stepIf = (isBlocked: boolean): Step => nextStep(attempt, { verdict, isBlocked });
   let step = stepIf(false);
   if (step.kind === 'hold') {
     const { node } = step.part;

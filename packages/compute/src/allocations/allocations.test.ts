@@ -7,14 +7,17 @@ import {
   type GPUNode,
   gpuNodeKind,
   type NodeBooking,
+  type NodeTask,
   newObject,
   nodeBookingKind,
+  nodeTaskKind,
   type Offering,
   offeringKind,
 } from '@capstan/api';
 import { clusterOf, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import { type QuotaLimits, fleet as wholeFleet } from '@capstan/fleet';
+import { makeNodeNamespace, pretendAgents } from '@capstan/fleet/testing';
 import type { JsonObject } from '@capstan/machinery';
 import type { Product } from '@capstan/platform';
 import { type Cloud, startCloud, type Tenant } from '@capstan/platform/testing';
@@ -23,7 +26,7 @@ import { computeProduct } from '../product.ts';
 import { allocations as scheduler } from './controller.ts';
 
 /** The tests say whether nodes are ready. */
-const fleet: Product = { ...wholeFleet, controllers: [] };
+const fleet: Product = { ...wholeFleet, controllers: wholeFleet.controllers.filter(({ name }) => name === 'cleaning') };
 const limits = new Map<string, QuotaLimits>();
 const options = { explainEvery: 30, limitsOf: (cluster: string) => limits.get(cluster) };
 const compute = computeProduct(options);
@@ -35,11 +38,25 @@ const withTwoSchedulers: Product = {
 const patiently = { timeout: 20_000, interval: 30 };
 
 let cloud: Cloud;
+let agents: ReturnType<typeof pretendAgents>;
+/** Nodes whose agents do not answer. */
+const silent = new Set<string>();
+/** What remains on nodes after a cleaning. */
+const remaining = new Map<string, string>();
 beforeAll(async () => {
   cloud = await startCloud({ products: [fleet, compute], tenants: 2 });
   await vi.waitFor(() => Promise.all([nodes().list(), bookings().list()]), patiently);
+  agents = pretendAgents(cloud.platform, (node) => {
+    if (silent.has(node)) return undefined;
+    const message = remaining.get(node);
+    if (message === undefined) return { phase: 'Succeeded' };
+    return { phase: 'Failed', error: { code: 'NotClean', message, userFixable: false, retryable: true } };
+  });
 }, 90_000);
-afterAll(() => cloud[Symbol.asyncDispose]());
+afterAll(async () => {
+  await agents[Symbol.asyncDispose]();
+  await cloud[Symbol.asyncDispose]();
+});
 
 const tenant = (number: 0 | 1 = 0): Tenant => cloud.tenants[number]!;
 const nodes = () => cloud.platform.resource<GPUNode>(gpuNodeKind);
@@ -55,6 +72,7 @@ async function makePool(pool: string, { nodes: count = 1, gpus = 8, each = 1 }: 
 
 async function makeNode(name: string, pool: string, gpus: number): Promise<void> {
   await nodes().create(newObject(gpuNodeKind, { metadata: { name }, spec: { pool } }));
+  await makeNodeNamespace(cloud.platform, name);
   const now = '2026-01-01T00:00:00Z';
   const ready = { type: 'Ready', status: 'True', reason: 'Heartbeat', message: '', lastTransitionTime: now };
   const status = {
@@ -173,24 +191,48 @@ describe('allocations', () => {
     limits.clear();
   });
 
-  test('are released only with the consent of the scheduler, which reports what was not cleaned', async () => {
-    await makePool('cleaned');
-    await order('cleaned-a', { offering: 'cleaned' });
-    await active('cleaned-a');
+  test('are released only with the consent of the scheduler', async () => {
+    await makePool('leaving');
+    await order('leaving-a', { offering: 'leaving' });
+    await active('leaving-a');
     await cloud.replaceProducts([fleet, withoutScheduler]);
-    await of().delete('cleaned-a');
-    expect(await entriesOn('cleaned-0')).toHaveLength(1);
-    expect((await of().get('cleaned-a')).metadata.finalizers).toEqual(['compute.capstan.dev/bookings']);
+    await of().delete('leaving-a');
+    expect(await entriesOn('leaving-0')).toHaveLength(1);
+    expect((await of().get('leaving-a')).metadata.finalizers).toEqual(['compute.capstan.dev/bookings']);
     await cloud.replaceProducts([fleet, compute]);
-    await gone('cleaned-a');
-    expect(await entriesOn('cleaned-0')).toEqual([]);
-    const events = { group: '', version: 'v1', resource: 'events', namespaced: true };
-    await vi.waitFor(async () => {
-      const { items } = await tenant().client.resource(events).in('default').list();
-      expect(items).toContainEqual(
-        expect.objectContaining({ reason: 'NotCleaned', message: 'the devices on cleaned-0 are released without cleaning' }),
-      );
-    }, patiently);
+    await gone('leaving-a');
+    await vi.waitFor(async () => expect(await entriesOn('leaving-0')).toEqual([]), patiently);
+  });
+
+  test('do not get devices before the node is clean, and their former owner does not wait for that', async () => {
+    await makePool('dirty', { gpus: 2, each: 2 });
+    silent.add('dirty-0');
+    await order('dirty-a', { offering: 'dirty' });
+    await active('dirty-a');
+    await order('dirty-b', { offering: 'dirty' });
+    await of().delete('dirty-a');
+    await gone('dirty-a');
+    await message('dirty-b', 'needs 2 H100 on one node; none is free on 1 node; 2 are being cleaned on dirty-0');
+    await vi.waitFor(async () => expect(await entriesOn('dirty-0')).toMatchObject([{ state: 'Cleaning' }]), patiently);
+    silent.clear();
+    remaining.set('dirty-0', 'process 7: could not be ended');
+    await agents.look();
+    await message('dirty-b', 'needs 2 H100 on one node; none is free on 1 node; 2 could not be cleaned on dirty-0');
+    const clean = (await nodes().get('dirty-0')).status?.conditions?.find(({ type }) => type === 'Clean');
+    expect(clean).toMatchObject({ status: 'False', message: expect.stringContaining('process 7: could not be ended') });
+    remaining.clear();
+    const tasks = cloud.platform.resource<NodeTask>(nodeTaskKind).in('node-dirty-0');
+    const [task] = (await tasks.list()).items;
+    await tasks.patch(task!.metadata.name!, { type: 'merge', patch: { spec: { attempt: 2 } } });
+    await active('dirty-b');
+    expect((await entriesOn('dirty-0')).map(({ state }) => state)).toEqual(['Granted']);
+    await vi.waitFor(
+      async () =>
+        expect((await nodes().get('dirty-0')).status?.conditions).toContainEqual(
+          expect.objectContaining({ type: 'Clean', status: 'True' }),
+        ),
+      patiently,
+    );
   });
 });
 

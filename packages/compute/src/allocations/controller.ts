@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { acrossEndpoints, done, type Endpoints, type Runnable, requeueAfter, WorkLoop } from '@capstan/controller';
-import { noCleaning } from './cleaning.ts';
 import { FleetCopy } from './fleet-copy.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 import { Tenants } from './tenants.ts';
@@ -11,7 +10,6 @@ const minute = 60_000;
 const defaults: SchedulerOptions = {
   rules: { holdAfter: 10 * minute, holdFor: 60 * minute, mostHolds: 8 },
   limitsOf: () => undefined,
-  cleaning: noCleaning,
   explainEvery: 5_000,
   newAttempt: randomUUID,
   now: Date.now,

@@ -19,6 +19,7 @@ export function fleetNodeOf(node: GPUNode): FleetNode {
     cpu: cpus * 1000,
     memory: memoryBytes,
     gpus: (status?.gpus ?? []).flatMap(devicesOf),
+    ...(findCondition(status?.conditions, 'Clean')?.status === 'False' && { isUnclean: true }),
   };
 }
 

@@ -1,21 +1,19 @@
 import type { Allocation } from '@capstan/api';
 import { isConflict, isNotFound } from '@capstan/client';
 import { addFinalizer, type ControllerContext, hasFinalizer, isDeleting, removeFinalizer } from '@capstan/controller';
-import { type Attempt, addEntry, entryFor, type Grant, type Hold, type QueueRules, runPass, verdictOn } from '@capstan/fleet';
+import { type Attempt, addEntry, entryFor, type Grant, type Hold, isAlive, type QueueRules, runPass, verdictOn } from '@capstan/fleet';
 import { advance } from './advance.ts';
 import { type BookingChange, BookingWriter } from './booking-writer.ts';
-import { type Cleaning, releaseFacts, whyNotCleaned } from './cleaning.ts';
 import type { FleetCopy } from './fleet-copy.ts';
 import { inParallel } from './in-parallel.ts';
 import { type LimitsOf, PassQuota, placedAmount } from './quota.ts';
-import { grantedStatus, releasingStatus, type WaitingReason, waitingStatus, wordsFor } from './status.ts';
+import { grantedStatus, type WaitingReason, waitingStatus, wordsFor } from './status.ts';
 import { type Known, referenceTo, resourceOf, type Tenants, writeStatus } from './tenants.ts';
 import { countBooked, type Queued, waitingList } from './waiting-list.ts';
 
 export interface SchedulerOptions {
   readonly rules: QueueRules;
   readonly limitsOf: LimitsOf;
-  readonly cleaning: Cleaning;
   /** In milliseconds: how often the reason of a waiting allocation is written again at most. */
   readonly explainEvery: number;
   readonly newAttempt: () => string;
@@ -70,7 +68,8 @@ export class Scheduler {
   async pass(): Promise<number | undefined> {
     this.#retry = undefined;
     const plan: Plan = { bookings: [], others: [] };
-    const attempts = this.#fleet.attempts();
+    // Entries that were given up are no business of the scheduler, apart from the room that they take in the index.
+    const attempts = this.#fleet.attempts().filter(isAlive);
     const quota = new PassQuota(this.#options.limitsOf);
     const usage = countBooked(attempts, { fleet: this.#fleet, quota });
     await inParallel(attempts, mostRequests, (attempt) => this.#guarded(attempt.allocation.name, () => this.#goOn(attempt, plan)));
@@ -103,8 +102,7 @@ export class Scheduler {
     const known = this.#tenants.find(uid);
     const read = known?.allocation ?? (await this.#tenants.read(attempt.allocation, this.#signal()));
     if (read === 'unknown') return;
-    const facts = releaseFacts(this.#options.cleaning, (name) => this.#fleet.node(name));
-    const progress = advance(attempt, { fleet: this.#fleet, allocation: read === 'gone' ? undefined : read, facts });
+    const progress = advance(attempt, { fleet: this.#fleet, allocation: read === 'gone' ? undefined : read });
     if (progress.kind === 'booking') plan.bookings.push(progress.write);
     if (progress.kind === 'confirm' && known !== undefined && hasFinalizer(known.allocation, allocationFinalizer))
       plan.others.push({ known, write: (signal) => this.#confirm(known, attempt, signal) });
@@ -119,7 +117,7 @@ export class Scheduler {
       const own = booked.get(uid) ?? [];
       const isProtected = hasFinalizer(allocation, allocationFinalizer);
       if (isDeleting(allocation)) {
-        if (isProtected) this.#leave(known, own, plan);
+        if (isProtected && own.length === 0) this.#letGo(known, plan);
         continue;
       }
       // At the same time as its first booking: nothing runs before the status, which waits for both.
@@ -133,26 +131,12 @@ export class Scheduler {
     return candidates;
   }
 
-  /** Reports that devices are being released, and lets the allocation go when none is booked any more. */
-  #leave(known: Known, attempts: readonly Attempt[], plan: Plan): void {
+  /** Lets a deleted allocation go as soon as everything that it had is in the hands of the platform: tenants do not wait for the cleaning of nodes. */
+  #letGo(known: Known, plan: Plan): void {
     const { allocation, place } = known;
-    if (attempts.length === 0) {
-      plan.others.push({
-        known,
-        write: async () => place.allocations.wrote(await removeFinalizer(resourceOf(known), allocation, allocationFinalizer)),
-      });
-      return;
-    }
-    if (allocation.status?.phase === 'Releasing') return;
-    const nodes = attempts.flatMap(({ parts }) => parts.map(({ node }) => [node, this.#fleet.node(node)] as const));
-    const notCleaned = allocation.status?.attempt === undefined ? undefined : whyNotCleaned(this.#options.cleaning, nodes);
     plan.others.push({
       known,
-      write: async (signal) => {
-        const status = releasingStatus(allocation, notCleaned, new Date(this.#options.now()));
-        await writeStatus(known, status, signal);
-        if (notCleaned !== undefined) place.context.events.warning(allocation, 'NotCleaned', notCleaned);
-      },
+      write: async () => place.allocations.wrote(await removeFinalizer(resourceOf(known), allocation, allocationFinalizer)),
     });
   }
 

@@ -2,8 +2,8 @@ import type { Allocation, AllocationStatus } from '@capstan/api';
 import { type Condition, setCondition } from '@capstan/controller';
 import type { Attempt } from '@capstan/fleet';
 
-/** `Granted`: the allocation has its devices. `Cleaned`: whether they were cleaned when it was released. */
-export type AllocationCondition = 'Granted' | 'Cleaned';
+/** `Granted`: the allocation has its devices. */
+export type AllocationCondition = 'Granted';
 
 export type WaitingReason = 'Shortage' | 'OfferingNotFound' | 'QuotaExceeded';
 
@@ -36,13 +36,6 @@ export function waitingStatus(
 ): AllocationStatus {
   const report: Report = { type: 'Granted', status: 'False', reason, message: message.slice(0, mostWords) };
   return { ...allocation.status, ...reported(allocation, [report], now), phase: 'Pending', message: report.message };
-}
-
-/** `notCleaned` says why the devices are released without cleaning, if they are. */
-export function releasingStatus(allocation: Allocation, notCleaned: string | undefined, now: Date): AllocationStatus {
-  const reports: Report[] = [{ type: 'Granted', status: 'False', reason: 'Releasing', message: 'its devices are being released' }];
-  if (notCleaned !== undefined) reports.push({ type: 'Cleaned', status: 'False', reason: 'NotCleaned', message: notCleaned });
-  return { ...allocation.status, ...reported(allocation, reports, now), phase: 'Releasing', message: notCleaned ?? reports[0]!.message };
 }
 
 /** `4 GPUs on n1`. */

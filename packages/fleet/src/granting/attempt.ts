@@ -1,5 +1,5 @@
 import type { AllocationReference, BookedPart, BookingEntry, NodeBookingSpec } from '@capstan/api';
-import type { EntryState } from './transitions.ts';
+import { type EntryState, isInPlatformHands } from './transitions.ts';
 
 /** One try to place an allocation, as far as the bookings tell. */
 export interface Attempt {
@@ -14,6 +14,11 @@ export interface Attempt {
 
 export function stateOn({ entries }: Attempt, node: string): EntryState {
   return entries.get(node)?.state ?? 'Free';
+}
+
+/** Whether its allocation still has something, or may get it. Otherwise only the cleaning of nodes is left. */
+export function isAlive({ entries }: Attempt): boolean {
+  return entries.values().some(({ state }) => !isInPlatformHands(state));
 }
 
 /**

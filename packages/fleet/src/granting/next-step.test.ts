@@ -17,8 +17,7 @@ function gang(...states: (BookingState | '-')[]): Attempt {
   return attemptsIn(bookings)[0]!;
 }
 
-const facts = { isBlocked: false, isStopped: () => true, isClean: () => true };
-const step = (attempt: Attempt, verdict: Verdict, rest = {}): object => nextStep(attempt, { ...facts, verdict, ...rest });
+const step = (attempt: Attempt, verdict: Verdict, rest = {}): object => nextStep(attempt, { isBlocked: false, verdict, ...rest });
 const advance = (node: string, event: string): object => ({ kind: 'advance', node, event });
 
 describe('a gang that is undecided', () => {
@@ -52,17 +51,15 @@ describe('an attempt that does not count', () => {
 });
 
 describe('an allocation that is deleted', () => {
-  it('is stopped and cleaned, each node for itself', () => {
-    const waiting = { isStopped: (node: string) => node === 'n2' };
-    expect(step(gang('Releasing', 'Granted', 'Granted'), 'leaving', waiting)).toEqual(advance('n2', 'release'));
-    expect(step(gang('Releasing', 'Releasing', 'Releasing'), 'leaving', waiting)).toEqual(advance('n2', 'clean'));
-    expect(step(gang('Releasing', '-', 'Releasing'), 'leaving', waiting)).toEqual({ kind: 'nothing', waitsFor: 'stop' });
-    expect(step(gang('-', 'Cleaning', '-'), 'leaving', { isClean: () => false })).toEqual({ kind: 'nothing', waitsFor: 'cleaning' });
-    expect(step(gang('-', 'Cleaning', '-'), 'leaving')).toEqual(advance('n2', 'finish'));
+  it('is handed to the platform, each node for itself, and is left alone then', () => {
+    expect(step(gang('Releasing', 'Granted', 'Granted'), 'leaving')).toEqual(advance('n2', 'release'));
+    expect(step(gang('Cleaning', '-', 'Granted'), 'leaving')).toEqual(advance('n3', 'release'));
+    expect(step(gang('Releasing', '-', 'Cleaning'), 'leaving')).toEqual({ kind: 'nothing' });
+    expect(step(gang('Releasing', '-', 'Cleaning'), 'gone')).toEqual({ kind: 'nothing' });
   });
 
   it('keeps its devices until then', () => {
-    expect(step(gang('Granted', 'Granted', 'Granted'), 'chosen')).toEqual({ kind: 'nothing', waitsFor: 'nobody' });
+    expect(step(gang('Granted', 'Granted', 'Granted'), 'chosen')).toEqual({ kind: 'nothing' });
   });
 });
 

@@ -10,18 +10,11 @@ export type Step =
   | { readonly kind: 'advance'; readonly node: string; readonly event: Exclude<BookingEvent, 'hold'> }
   /** Name the attempt in the status of its allocation, which must still be undecided. */
   | { readonly kind: 'confirm' }
-  | { readonly kind: 'nothing'; readonly waitsFor: 'nobody' | 'stop' | 'cleaning' };
+  | { readonly kind: 'nothing' };
 
-export interface NodeFacts {
-  /** Nothing of the allocation runs on the node any more. */
-  readonly isStopped: (node: string) => boolean;
-  /** The node was cleaned after that. */
-  readonly isClean: (node: string) => boolean;
-}
-
-/** A part that could not be held keeps the gang from being completed. */
-export interface Circumstances extends NodeFacts {
+export interface Circumstances {
   readonly verdict: Verdict;
+  /** A part could not be held, so the gang cannot be completed. */
   readonly isBlocked: boolean;
 }
 
@@ -36,16 +29,16 @@ export function nextStep(attempt: Attempt, circumstances: Circumstances): Step {
     case 'undecided':
       return complete(attempt, circumstances);
     case 'rejected':
-      return abandon(attempt, circumstances);
+      return abandon(attempt);
     case 'chosen':
       return nothing;
     case 'leaving':
     case 'gone':
-      return leave(attempt, circumstances);
+      return leave(attempt);
   }
 }
 
-const nothing: Step = { kind: 'nothing', waitsFor: 'nobody' };
+const nothing: Step = { kind: 'nothing' };
 
 function complete(attempt: Attempt, circumstances: Circumstances): Step {
   const [first, ...others] = attempt.parts;
@@ -56,38 +49,32 @@ function complete(attempt: Attempt, circumstances: Circumstances): Step {
       return missing === undefined ? advance(first!.node, 'grant') : { kind: 'hold', part: missing };
     case 'Granted': {
       // Only by hand: the booking of a node was deleted.
-      if (missing !== undefined) return abandon(attempt, circumstances);
+      if (missing !== undefined) return abandon(attempt);
       const held = others.find(({ node }) => stateOn(attempt, node) === 'Held');
       return held === undefined ? { kind: 'confirm' } : advance(held.node, 'grant');
     }
     default:
-      return abandon(attempt, circumstances);
+      return abandon(attempt);
   }
 }
 
 /** Removes entries that nothing has run under, the first part first. */
-function abandon(attempt: Attempt, facts: NodeFacts): Step {
+function abandon(attempt: Attempt): Step {
   const part = attempt.parts.find(({ node }) => ['Held', 'Granted'].includes(stateOn(attempt, node)));
-  return part === undefined ? leave(attempt, facts) : advance(part.node, 'abandon');
+  return part === undefined ? nothing : advance(part.node, 'abandon');
 }
 
-/** Frees entries in order. If the allocation is gone, something may have run under those that were granted. */
-function leave(attempt: Attempt, { isStopped, isClean }: NodeFacts): Step {
-  let step: Step = nothing;
+/**
+ * Gives up entries in order. If the allocation is gone, something may have run under those that were granted. They stay booked until their nodes are clean, which is not the
+ * scheduler's business.
+ */
+function leave(attempt: Attempt): Step {
   for (const { node } of attempt.parts) {
     const state = stateOn(attempt, node);
     if (state === 'Held') return advance(node, 'abandon');
     if (state === 'Granted') return advance(node, 'release');
-    if (state === 'Releasing') {
-      if (isStopped(node)) return advance(node, 'clean');
-      step = { kind: 'nothing', waitsFor: 'stop' };
-    }
-    if (state === 'Cleaning') {
-      if (isClean(node)) return advance(node, 'finish');
-      if (step === nothing) step = { kind: 'nothing', waitsFor: 'cleaning' };
-    }
   }
-  return step;
+  return nothing;
 }
 
 function advance(node: string, event: Exclude<BookingEvent, 'hold'>): Step {

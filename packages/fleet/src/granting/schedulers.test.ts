@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { PlacementRequest } from '../placement/request.ts';
 import { ask, makeNode } from '../placement/testing.ts';
 import { attemptsIn, stateOn } from './attempt.ts';
-import { type Intent, intents, verdictIn, World } from './testing.ts';
+import { cleanings, type Intent, intents, verdictIn, World } from './testing.ts';
 
 const nodes = ['n0', 'n1', 'n2', 'n3'].map((name) => makeNode(name, { gpus: 3, cpu: 4 }));
 const schedulers = 3;
+/** The last one is the controller that cleans. */
+const parties = schedulers + 1;
 
 const request = fc.oneof(
   fc
@@ -21,27 +23,31 @@ const request = fc.oneof(
 type Event =
   | { readonly do: 'look' | 'write' | 'crash'; readonly who: number; readonly choice: number }
   | { readonly do: 'create'; readonly request: PlacementRequest }
-  | { readonly do: 'delete' | 'destroy' | 'stop'; readonly choice: number };
+  | { readonly do: 'delete' | 'destroy' | 'agent' | 'fail' | 'retry'; readonly choice: number };
 
 const choice = fc.nat(1_000);
-const who = fc.nat(schedulers - 1);
+const who = fc.nat(parties - 1);
 const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 20, arbitrary: fc.record({ do: fc.constant('look' as const), who, choice }) },
   { weight: 20, arbitrary: fc.record({ do: fc.constant('write' as const), who, choice }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('crash' as const), who, choice }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('create' as const), request }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('delete' as const, 'stop' as const), choice }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('delete' as const), choice }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('agent' as const), choice }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('destroy' as const), choice }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('fail' as const, 'retry' as const), choice }) },
 );
 
 class Run {
   readonly world = new World(nodes);
-  readonly #pending: (Intent | undefined)[] = Array.from({ length: schedulers }, () => undefined);
+  readonly #pending: (Intent | undefined)[] = Array.from({ length: parties }, () => undefined);
   #attempts = 0;
   writes = 0;
   conflicts = 0;
   gangs = 0;
   rivals = 0;
+  cleaned = 0;
+  failures = 0;
 
   take(one: Event): void {
     if (one.do === 'create') this.world.create(one.request);
@@ -53,11 +59,11 @@ class Run {
     this.check();
   }
 
-  /** One scheduler works until there is nothing left to do. */
+  /** One scheduler, the controller that cleans and the agents work until there is nothing left to do. */
   settle(): void {
-    for (const uid of this.world.requests.keys()) for (const { name } of nodes) this.world.stopped.add(`${uid} ${name}`);
     for (let round = 0; round < 1_000; round++) {
-      const [next] = this.#intents(0);
+      this.#endAll();
+      const [next] = [...this.#intents(0), ...this.#intents(schedulers)];
       if (next === undefined) return;
       if (!next()) throw new Error('a write without a rival failed');
       this.world.collect();
@@ -97,6 +103,7 @@ class Run {
   }
 
   #intents(index: number): Intent[] {
+    if (index === schedulers) return cleanings(this.world);
     return intents(this.world, { newAttempt: () => `try-${++this.#attempts}`, nodes: nodes.slice(index % 2) });
   }
 
@@ -111,10 +118,30 @@ class Run {
     this.rivals = Math.max(this.rivals, attempts.length - new Set(attempts.map(({ allocation }) => allocation.uid)).size);
   }
 
-  #user(what: 'delete' | 'destroy' | 'stop', number: number): void {
-    const uid = this.#pick([...this.world.allocations.keys()], number);
-    if (what === 'stop') for (const { name } of nodes) this.world.stopped.add(`${uid} ${name}`);
-    else if (uid !== undefined) this.world[what](uid);
+  #user(what: 'delete' | 'destroy' | 'agent' | 'fail' | 'retry', number: number): void {
+    if (what === 'delete' || what === 'destroy') {
+      const uid = this.#pick([...this.world.allocations.keys()], number);
+      if (uid !== undefined) this.world[what](uid);
+      return;
+    }
+    const task = this.#pick(this.#tasks(what === 'retry' ? 'Failed' : undefined), number);
+    if (task === undefined) return;
+    if (what === 'retry') this.world.retryTask(task.node, task.name);
+    else this.world.endTask(task.node, task.name, what === 'fail' ? 'Failed' : 'Succeeded');
+    if (what === 'fail') this.failures++;
+    if (what === 'agent') this.cleaned++;
+  }
+
+  #tasks(phase: 'Failed' | undefined): { node: string; name: string }[] {
+    return [...this.world.tasks].flatMap(([node, tasks]) =>
+      [...tasks].filter(([, { status }]) => status?.phase === phase).map(([name]) => ({ node, name })),
+    );
+  }
+
+  /** People try again until everything is clean. */
+  #endAll(): void {
+    for (const phase of ['Failed', undefined] as const)
+      for (const { node, name } of this.#tasks(phase)) this.world.endTask(node, name, 'Succeeded');
   }
 
   #pick<Value>(values: readonly Value[], number: number): Value | undefined {
@@ -123,16 +150,18 @@ class Run {
 }
 
 describe('several schedulers that crash', () => {
-  it('never book a device twice, lose nothing, and complete gangs or leave nothing of them', () => {
-    const seen = { writes: 0, conflicts: 0, gangs: 0, rivals: 0 };
+  it('never book a device twice or before it is clean, lose nothing, and complete gangs or leave nothing of them', () => {
+    const seen = { writes: 0, conflicts: 0, gangs: 0, rivals: 0, cleaned: 0, failures: 0 };
     fc.assert(
-      fc.property(fc.array(event, { minLength: 40, maxLength: 160, size: 'max' }), (events) => {
+      fc.property(fc.array(event, { minLength: 40, maxLength: 240, size: 'max' }), (events) => {
         const run = new Run();
         for (const one of events) run.take(one);
         seen.writes += run.writes;
         seen.conflicts += run.conflicts;
         seen.gangs += run.gangs;
         seen.rivals += run.rivals;
+        seen.cleaned += run.cleaned;
+        seen.failures += run.failures;
         run.settle();
         for (const attempt of run.attempts()) {
           expect(verdictIn(run.world, attempt)).toBe('chosen');
@@ -148,5 +177,7 @@ describe('several schedulers that crash', () => {
     // The events lead somewhere: without conflicts, gangs and rival attempts the property would say little.
     expect(Math.min(seen.writes, seen.conflicts, seen.gangs)).toBeGreaterThan(100);
     expect(seen.rivals).toBeGreaterThan(10);
+    expect(seen.cleaned).toBeGreaterThan(100);
+    expect(seen.failures).toBeGreaterThan(10);
   });
 });

@@ -1,9 +1,11 @@
-import type { Allocation, AllocationReference, NodeBookingSpec } from '@capstan/api';
+import type { Allocation, AllocationReference, NodeBookingSpec, NodeTask } from '@capstan/api';
 import { asAllocationId } from '@capstan/api';
+import { givenUp, nextEntries } from '../cleaning/next-entries.ts';
+import { taskFor, taskName } from '../cleaning/task.ts';
 import { FleetIndex } from '../placement/fleet-index.ts';
 import type { FleetNode } from '../placement/node.ts';
 import type { PlacementRequest } from '../placement/request.ts';
-import { type Attempt, attemptsIn, entryFor } from './attempt.ts';
+import { type Attempt, attemptsIn, entryFor, isAlive } from './attempt.ts';
 import { addEntry, advanceEntry, type Change, emptyBooking } from './content.ts';
 import { nextStep, type Step } from './next-step.ts';
 import { type Verdict, verdictOn } from './verdict.ts';
@@ -25,12 +27,17 @@ export class World {
   readonly requests = new Map<string, PlacementRequest>();
   readonly bookings = new Map<string, Versioned<NodeBookingSpec>>();
   readonly allocations = new Map<string, Versioned<Allocation>>();
-  /** `allocation node` where the owner was stopped. */
-  readonly stopped = new Set<string>();
+  /** Tasks that clean, by node and name. */
+  readonly tasks = new Map<string, Map<string, NodeTask>>();
+  /** The allocation that has left something on a device, by the uuid of the device. */
+  readonly dirt = new Map<string, string>();
 
   constructor(nodes: readonly FleetNode[]) {
     this.nodes = nodes;
-    for (const { name } of nodes) this.bookings.set(name, { version: 1, value: emptyBooking });
+    for (const { name } of nodes) {
+      this.bookings.set(name, { version: 1, value: emptyBooking });
+      this.tasks.set(name, new Map());
+    }
   }
 
   create(request: PlacementRequest): void {
@@ -40,7 +47,7 @@ export class World {
     this.allocations.set(uid, { version: 1, value: { apiVersion: '', kind: '', metadata: { name: uid, uid }, spec } as Allocation });
   }
 
-  /** The user deletes an allocation. It stays as long as it has bookings. */
+  /** The user deletes an allocation. It stays until the platform has everything that it had. */
   delete(uid: string): void {
     const stored = this.allocations.get(uid);
     if (stored === undefined) return;
@@ -48,9 +55,10 @@ export class World {
     this.#store(this.allocations, uid, { ...stored.value, metadata: { ...metadata, deletionTimestamp: 'now' } } as Allocation);
   }
 
-  /** Removes the finalizer of allocations that are being deleted and have no bookings. */
+  /** Removes the finalizer of allocations that are being deleted and have nothing any more. */
   collect(): void {
-    const booked = new Set(this.bookings.values().flatMap(({ value }) => value.entries.map(({ allocation }) => allocation.uid as string)));
+    const attempts = attemptsIn(this.bookings.entries().map(([node, { value }]) => [node, value] as const)).filter(isAlive);
+    const booked = new Set(attempts.map(({ allocation }) => allocation.uid as string));
     for (const [uid, { value }] of this.allocations)
       if (value.metadata!.deletionTimestamp !== undefined && !booked.has(uid)) this.allocations.delete(uid);
   }
@@ -58,6 +66,28 @@ export class World {
   /** Someone removes an allocation without waiting for anything. */
   destroy(uid: string): void {
     this.allocations.delete(uid);
+  }
+
+  /** An allocation runs something on a device, which must not have anything of another one. */
+  use(uuid: string, uid: string): void {
+    const before = this.dirt.get(uuid);
+    if (before !== undefined && before !== uid) throw new Error(`${uid} got ${uuid}, on which ${before} has left something`);
+    this.dirt.set(uuid, uid);
+  }
+
+  /** The agent of a node ends a task: nothing of the allocation is left on its devices, or something is. */
+  endTask(node: string, name: string, phase: 'Succeeded' | 'Failed'): void {
+    const task = this.tasks.get(node)!.get(name)!;
+    const { allocation, devices = [] } = task.spec.nodeClean!;
+    if (phase === 'Succeeded') for (const uuid of devices) if (this.dirt.get(uuid) === allocation) this.dirt.delete(uuid);
+    const { attempt } = task.spec;
+    this.tasks.get(node)!.set(name, { ...task, spec: { ...task.spec, attempt }, status: { phase, attempt, finishedAt: 'now' } });
+  }
+
+  /** A person tries again. */
+  retryTask(node: string, name: string): void {
+    const task = this.tasks.get(node)!.get(name)!;
+    this.tasks.get(node)!.set(name, { ...task, spec: { ...task.spec, attempt: task.spec.attempt + 1 } });
   }
 
   read(): Snapshot {
@@ -99,7 +129,7 @@ export function intents(world: World, begin: Beginning): Intent[] {
   const seen = world.read();
   const attempts = attemptsIn(seen.bookings.entries().map(([node, { value }]) => [node, value] as const));
   const going = attempts.flatMap((attempt) => intentOf(world, seen, attempt));
-  const known = new Set(attempts.map(({ allocation }) => allocation.uid as string));
+  const known = new Set(attempts.filter(isAlive).map(({ allocation }) => allocation.uid as string));
   const waiting = [...seen.allocations.keys()].filter(
     (uid) => !known.has(uid) && verdictOn('new', seen.allocations.get(uid)!.value) === 'undecided',
   );
@@ -120,8 +150,7 @@ function intentOf(world: World, seen: Snapshot, attempt: Attempt): Intent[] {
   const { uid } = attempt.allocation;
   // Read after the bookings, as `verdictOn` asks for.
   const verdict = verdictOn(attempt.name, seen.allocations.get(uid)?.value);
-  const stepIf = (isBlocked: boolean): Step =>
-    nextStep(attempt, { verdict, isBlocked, isStopped: (node) => world.stopped.has(`${uid} ${node}`), isClean: () => true });
+  const stepIf = (isBlocked: boolean): Step => nextStep(attempt, { verdict, isBlocked });
   let step = stepIf(false);
   if (step.kind === 'hold' && holding(world, seen, { attempt, step }).kind === 'refused') step = stepIf(true);
   switch (step.kind) {
@@ -153,7 +182,30 @@ function swap(world: World, seen: Snapshot, { node, change }: { node: string; ch
 function confirm(world: World, seen: Snapshot, { allocation, name, parts }: Attempt): boolean {
   const { value, version } = seen.allocations.get(allocation.uid)!;
   const status = { phase: 'Active' as const, attempt: name, parts: parts.map(({ node, devices }) => ({ node, devices })) };
-  return world.swapAllocation(allocation.uid, version, { ...value, status });
+  const isActive = world.swapAllocation(allocation.uid, version, { ...value, status });
+  // It may run now.
+  if (isActive) for (const uuid of parts.flatMap(({ devices }) => devices)) world.use(uuid, allocation.uid);
+  return isActive;
+}
+
+/** Everything that the controller of cleaning could do next, by one look at the world. */
+export function cleanings(world: World): Intent[] {
+  return [...world.read().bookings].flatMap(([node, { version, value }]): Intent[] => {
+    const tasks = [...world.tasks.get(node)!.values()];
+    const cleaned = givenUp(value, tasks);
+    const missing = cleaned.filter(({ outcome }) => outcome.kind === 'missing');
+    const next = nextEntries(value, cleaned);
+    return [
+      ...missing.map(({ entry }) => () => {
+        const own = world.tasks.get(node)!;
+        if (own.has(taskName(entry))) return false;
+        const task = taskFor(node, entry);
+        own.set(taskName(entry), { ...task, spec: { ...task.spec, attempt: 1 } });
+        return true;
+      }),
+      ...(next === value ? [] : [() => world.swapBooking(node, version, next)]),
+    ];
+  });
 }
 
 /** Places a waiting allocation and books the first of its nodes. */

@@ -13,7 +13,9 @@ import {
   removeFinalizer,
   requeueAfter,
 } from '@capstan/controller';
-import { formatTime, type JsonObject, type KubeObject } from '@capstan/machinery';
+import type { KubeObject } from '@capstan/machinery';
+import { isInPlatformHands } from '../granting/transitions.ts';
+import { reportCondition } from './condition.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { readiness } from './readiness.ts';
 
@@ -27,8 +29,6 @@ type Lease = KubeObject & { readonly spec?: { readonly renewTime?: string } };
 
 export const leaseKind = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases', namespaced: true };
 export const nodeFinalizer = 'fleet.capstan.dev/bookings';
-
-const fieldManager = 'capstan-fleet-nodes';
 
 /** Says whether nodes are heard of, and keeps nodes on which something is booked. */
 export function nodes({ silentAfter = 40_000, now = Date.now }: NodeOptions = {}): Controller<GPUNode, Copies> {
@@ -54,7 +54,7 @@ export function nodes({ silentAfter = 40_000, now = Date.now }: NodeOptions = {}
       wrote(await addFinalizer(resource, node, nodeFinalizer));
       const hearing = heartbeats.listen(name, leases.get({ namespace: nodeNamespace(name), name })?.spec?.renewTime, now());
       const ready = readiness(node, hearing, silentAfter / 1000);
-      if (ready !== undefined) wrote(await report(client, node, { type: 'Ready', ...ready, now }));
+      if (ready !== undefined) wrote(await reportCondition(client, node, { type: 'Ready', ...ready, now }));
       return 'left' in hearing ? requeueAfter(hearing.left) : done;
     });
 }
@@ -65,12 +65,15 @@ interface Copies {
   readonly heartbeats: Heartbeats;
 }
 
-/** Lets a node go when nothing is booked on it. Its namespace belongs to it, and goes with it. */
+/**
+ * Lets a node go when no allocation has something on it. Entries of former allocations go with it: nobody gets the devices of a machine that has left. Its
+ * namespace belongs to it, and goes too.
+ */
 async function remove(
   node: GPUNode,
   { client, booking, now }: { readonly client: Client; readonly booking: NodeBooking | undefined; readonly now: () => number },
 ): Promise<Result> {
-  const entries = booking?.spec.entries ?? [];
+  const entries = (booking?.spec.entries ?? []).filter(({ state }) => !isInPlatformHands(state));
   if (entries.length > 0) {
     const names = entries.map(({ allocation }) => `${allocation.namespace}/${allocation.name} in ${allocation.cluster}`);
     const message =
@@ -79,7 +82,8 @@ async function remove(
         32_768,
       );
     const present = findCondition(node.status?.conditions as readonly Condition[] | undefined, 'Removable');
-    if (present?.message !== message) await report(client, node, { type: 'Removable', status: 'False', reason: 'Booked', message, now });
+    if (present?.message !== message)
+      await reportCondition(client, node, { type: 'Removable', status: 'False', reason: 'Booked', message, now });
     return done;
   }
   if (booking !== undefined) {
@@ -90,19 +94,4 @@ async function remove(
   }
   await removeFinalizer(client.resource<GPUNode>(gpuNodeKind), node, nodeFinalizer);
   return done;
-}
-
-/** Writes one condition, and leaves those of the agent alone. */
-async function report(
-  client: Client,
-  { apiVersion, kind, metadata: { name = '', uid = '', generation = 0 }, status }: GPUNode,
-  { now, ...condition }: Omit<Condition, 'lastTransitionTime'> & { readonly now: () => number },
-): Promise<GPUNode> {
-  const before = status?.conditions?.find(({ type }) => type === condition.type);
-  const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : formatTime(new Date(now()));
-  const conditions = [{ ...condition, observedGeneration: generation, lastTransitionTime }];
-  const object = { apiVersion, kind, metadata: { name, uid }, status: { conditions } } as unknown as JsonObject;
-  // A manager for each condition: applying one does not remove another.
-  const options = { fieldManager: `${fieldManager}-${condition.type.toLowerCase()}`, force: true, subresource: 'status' };
-  return client.resource<GPUNode>(gpuNodeKind).apply(object, options);
 }

@@ -1,4 +1,4 @@
-import type { GpuHealthState } from '@capstan/api';
+import type { BookingState, GpuHealthState } from '@capstan/api';
 
 /** A node as placement sees it: the owner's wishes and the agent's reports in one. */
 export interface FleetNode {
@@ -13,6 +13,8 @@ export interface FleetNode {
   /** In bytes. */
   readonly memory: number;
   readonly gpus: readonly Device[];
+  /** Something of a former allocation could not be removed. */
+  readonly isUnclean?: boolean;
 }
 
 /** A GPU, or one of its MIG instances: a GPU that is divided is listed as its instances only. */
@@ -35,6 +37,7 @@ export interface Booked {
   readonly cpu: number;
   readonly memory: number;
   readonly exclusive?: boolean;
+  readonly state?: BookingState;
 }
 
 /** A node's part of an answer. */

@@ -1,4 +1,5 @@
 import { counted, cpus, gibibytes, listed } from '../words/amounts.ts';
+import { cleaningWords } from './given-up.ts';
 import { type Constraint, constraints, type Judgement } from './judgement.ts';
 import { labelOf } from './node.ts';
 import type { PlacementRequest } from './request.ts';
@@ -15,8 +16,18 @@ export function sentenceOf(request: PlacementRequest, judgements: readonly Judge
   if (sufficient.length > 0) return tooFewNodes(request, sufficient);
   const deepest = constraints.findLast((one) => judgements.some(({ constraint }) => constraint === one))!;
   const stopped = judgements.filter(({ constraint }) => constraint === deepest);
-  return sentences[deepest](request, { stopped, all: judgements });
+  const sentence = sentences[deepest](request, { stopped, all: judgements });
+  const cleaned = busy.has(deepest)
+    ? cleaningWords(
+        judgements,
+        stopped.some(({ stock }) => stock.free.length > 0),
+      )
+    : undefined;
+  return cleaned === undefined ? sentence : `${sentence}; ${cleaned}`;
 }
+
+/** Constraints that end when somebody else has released something. */
+const busy: ReadonlySet<Constraint> = new Set(['whole', 'gpus', 'nvlink', 'cpu', 'memory']);
 
 interface Facts {
   /** The nodes that came furthest. */

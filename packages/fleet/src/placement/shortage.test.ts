@@ -15,6 +15,44 @@ function shortage(nodes: readonly FleetNode[], request: PlacementRequest, used: 
   return result;
 }
 
+describe('devices that are not clean yet', () => {
+  const booked = (states: Readonly<Record<string, 'Granted' | 'Releasing' | 'Cleaning'>>, list: readonly FleetNode[], gpus = 8): string => {
+    const index = new FleetIndex();
+    for (const node of list) index.setNode(node);
+    for (const [node, state] of Object.entries(states)) {
+      const devices = Array.from({ length: gpus }, (_, at) => `${node}-${at}`);
+      index.setBookings(node, new Map([['other', { devices, cpu: 0, memory: 0, state }]]));
+    }
+    const result = index.place(ask(8));
+    return result.kind === 'short' ? result.message : '';
+  };
+
+  it.each([
+    {
+      what: 'are counted',
+      message: booked({ n1: 'Releasing' }, [makeNode('n1')]),
+      words: 'none is free on 1 node; 8 are being cleaned on n1',
+    },
+    {
+      what: 'are counted beside those that are free',
+      message: booked({ n1: 'Cleaning', n2: 'Granted' }, [makeNode('n1'), makeNode('n2')], 2),
+      words: 'free: 6 on n1, 6 on n2; 2 more are being cleaned on n1',
+    },
+    {
+      what: 'name a silent node',
+      message: booked({ n1: 'Cleaning', n2: 'Granted' }, [makeNode('n1', { ready: 'Unknown' }), makeNode('n2')]),
+      words: 'none is free on 1 node; 8 are being cleaned on n1, which is silent',
+    },
+    {
+      what: 'name a node on which something remains',
+      message: booked({ n1: 'Cleaning' }, [makeNode('n1', { isUnclean: true })]),
+      words: 'none is free on 1 node; 8 could not be cleaned on n1',
+    },
+  ])('$what', ({ message, words }) => {
+    expect(message).toBe(`needs 8 H100 on one node; ${words}`);
+  });
+});
+
 const nodes = (count: number, options = {}): FleetNode[] => Array.from({ length: count }, (_, at) => makeNode(`n${at}`, options));
 
 describe('the reason in one sentence', () => {

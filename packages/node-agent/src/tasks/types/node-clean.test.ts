@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GpuReading } from '@capstan/api';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { allocationMarker, processesMarked } from '../../processes/proc.ts';
 import type { TaskContext } from '../task-type.ts';
 import { mountPoints, nodeClean } from './node-clean.ts';
@@ -11,6 +11,7 @@ import { mountPoints, nodeClean } from './node-clean.ts';
 const directory = mkdtempSync(join(tmpdir(), 'capstan-clean-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
+const idle: GpuReading = { uuid: 'GPU-1', throttle: [], unreadable: [], processes: [] };
 const printed: string[] = [];
 const context = {
   signal: new AbortController().signal,
@@ -18,13 +19,17 @@ const context = {
   print: (text: string) => void printed.push(text),
 } as unknown as TaskContext;
 
-const clean = (allocation: string, readings: readonly GpuReading[] = []) =>
+const task = (readings: () => readonly GpuReading[]) =>
   nodeClean({
     directory,
     groups: undefined,
-    gpus: { inspect: async () => [], readings: () => readings },
-    times: { interval: 10, grace: 100, limit: 10_000 },
-  }).run({ allocation } as never, context);
+    gpus: { inspect: async () => [], readings },
+    times: { interval: 10, grace: 100, limit: 10_000, gpuInterval: 10, gpuLimit: 20 },
+  });
+const clean = (allocation: string, readings: readonly GpuReading[] = [], devices?: readonly string[]) =>
+  task(() => readings).run({ allocation, ...(devices && { devices }) } as never, context);
+const isUntouched = (allocation: string, readings: readonly GpuReading[] = [], devices?: readonly string[]) =>
+  task(() => readings).check({ allocation, ...(devices && { devices }) } as never, context);
 
 function start(allocation: string, script: string): ChildProcess {
   return spawn('/bin/sh', ['-c', script], { env: { ...process.env, [allocationMarker]: allocation }, stdio: 'ignore' });
@@ -46,7 +51,44 @@ test('ends the processes of the allocation, also those that ignore SIGTERM, and 
 });
 
 test('has nothing to do for an allocation that left nothing', async () => {
+  expect(await isUntouched('never', [idle], ['GPU-1'])).toBe(true);
   expect(await clean('never')).toEqual({});
+});
+
+test('has something to do for processes, files and devices in use', async () => {
+  mkdirSync(join(directory, 'a5'));
+  expect(await isUntouched('a5')).toBe(false);
+  start('a6', 'sleep 600');
+  await vi.waitFor(async () => expect(await isUntouched('a6')).toBe(false));
+  await clean('a6');
+  expect(await isUntouched('a6')).toBe(true);
+  expect(await isUntouched('never', [{ ...idle, processes: [{ pid: 1 }] }], ['GPU-1'])).toBe(false);
+});
+
+test('reports processes without a mark on devices that only the allocation had, and memory that nobody seems to use', async () => {
+  const found = async (reading: Partial<GpuReading>, devices = ['GPU-1']) =>
+    clean('never', [{ ...idle, ...reading }], devices).catch((error: Error) => error.message);
+  expect(await found({ processes: [{ pid: 7, name: 'python' }] })).toBe('GPU-1: its memory is still used by the processes 7 (python)');
+  expect(await found({ memoryUsedBytes: 12 * 2 ** 30 })).toBe('GPU-1: 12 GiB of its memory are in use, by no process that is known');
+  expect(await found({ memoryUsedBytes: 2 ** 29 })).toEqual({});
+  expect(await found({ processes: [{ pid: 7 }] }, ['GPU-2'])).toEqual({});
+  const divided = { processes: [{ pid: 7, migDevice: 'MIG-1' }], memoryUsedBytes: 12 * 2 ** 30 };
+  expect(await found(divided, ['MIG-1'])).toBe('GPU-1: its memory is still used by the processes 7');
+  expect(await found(divided, ['MIG-2'])).toEqual({});
+});
+
+test('waits until the driver has released the memory of processes that were ended', async () => {
+  const { pid = 0 } = start('a7', 'sleep 600');
+  await vi.waitFor(async () => expect(await processesMarked(allocationMarker, 'a7')).toContain(pid));
+  let looks = 0;
+  const slow = nodeClean({
+    directory,
+    groups: undefined,
+    gpus: { inspect: async () => [], readings: () => [{ ...idle, processes: ++looks < 3 ? [{ pid }] : [] }] },
+    times: { interval: 10, grace: 100, limit: 10_000, gpuInterval: 10, gpuLimit: 10_000 },
+  });
+  expect(await slow.run({ allocation: 'a7' } as never, context)).toEqual({});
+  expect(looks).toBe(3);
 });
 
 test('reports memory of GPUs that its processes still hold', async () => {

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { access, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { GpuReading } from '@capstan/api';
+import type { GpuReading, TaskParameters } from '@capstan/api';
 import { ProcessGroup } from '../../processes/cgroup.ts';
 import { allocationMarker, processEntry, processesMarked } from '../../processes/proc.ts';
+import { type Finding, type GpuTraces, tracesOnGpus } from '../cleaning/gpus.ts';
 import { TaskFailure } from '../failure.ts';
 import { type TaskContext, type TaskType, taskType } from '../task-type.ts';
 import type { GpuInspector } from './gpu-inspect.ts';
@@ -13,8 +14,8 @@ import type { GpuInspector } from './gpu-inspect.ts';
 const execute = promisify(execFile);
 /** An id becomes a part of paths. */
 const idPattern = /^[a-z0-9][a-z0-9-]{0,127}$/;
-/** In milliseconds: between two looks at processes, until they are killed, and until they are given up. */
-const times = { interval: 50, grace: 5_000, limit: 15_000 };
+/** In milliseconds: between two looks at processes, until they are killed, until they are given up; the same for looks at GPUs. */
+const times = { interval: 50, grace: 5_000, limit: 15_000, gpuInterval: 1_000, gpuLimit: 15_000 };
 
 export interface CleanOptions {
   /** Has a folder for each allocation, with its files and mounts. */
@@ -25,22 +26,16 @@ export interface CleanOptions {
   readonly times?: Partial<typeof times>;
 }
 
-interface Finding {
-  readonly name: string;
-  readonly message: string;
-}
-
 /** Ends the processes of an allocation, unmounts and deletes its files, and reports everything that remains. */
 export function nodeClean(options: CleanOptions): TaskType {
   return taskType<'nodeClean'>({
     name: 'node.clean',
     field: 'nodeClean',
     afterCrash: 'rerun',
-    check: async () => false,
-    async run({ allocation }, context) {
-      if (!idPattern.test(allocation))
-        throw new TaskFailure('InvalidParameters', `expected the id of an allocation, found ${JSON.stringify(allocation)}`);
-      const folder = join(options.directory, allocation);
+    // Most allocations end their own work, and leave nothing.
+    check: (parameters) => isUntouched(parameters, options),
+    async run({ allocation, devices = [] }, context) {
+      const folder = folderOf(allocation, options);
       context.step('ending processes');
       const processes = await endProcesses(allocation, options, context);
       context.step('unmounting');
@@ -49,13 +44,37 @@ export function nodeClean(options: CleanOptions): TaskType {
       // Never through a mount: the files below it may belong to somebody else.
       const files = mounts.length > 0 ? [] : await deleteFiles(folder);
       context.step('looking at the GPUs');
-      const report = [...processes.left, ...mounts, ...files, ...(await gpuMemory(processes.seen, options.gpus))];
+      const traces = { devices: new Set(devices), seen: processes.seen };
+      const report = [...processes.left, ...mounts, ...files, ...(await leftOnGpus(traces, options, context))];
       for (const { name, message } of report) context.print(`${name}: ${message}\n`);
       if (report.length > 0) throw new TaskFailure('NotClean', sentenceOf(report), { report });
       return {};
     },
   });
 }
+
+function folderOf(allocation: string, { directory }: CleanOptions): string {
+  if (!idPattern.test(allocation))
+    throw new TaskFailure('InvalidParameters', `expected the id of an allocation, found ${JSON.stringify(allocation)}`);
+  return join(directory, allocation);
+}
+
+/** Whether the allocation has left nothing on this machine. */
+async function isUntouched({ allocation, devices = [] }: TaskParameters<'nodeClean'>, options: CleanOptions): Promise<boolean> {
+  const folder = folderOf(allocation, options);
+  const { groups, gpus } = options;
+  if ((groups !== undefined && (await exists(join(groups, allocation)))) || (await exists(folder))) return false;
+  if ((await processesMarked(allocationMarker, allocation)).length > 0 || (await mountsBelow(folder)).length > 0) return false;
+  if (devices.length === 0) return true;
+  await gpus.inspect();
+  return tracesOnGpus(gpus.readings(), { devices: new Set(devices), seen: new Set() }).length === 0;
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 const sentenceOf = (report: readonly Finding[]): string =>
   report
@@ -139,12 +158,15 @@ async function deleteFiles(folder: string): Promise<Finding[]> {
   }
 }
 
-/** GPUs on which processes of the allocation still hold memory. */
-async function gpuMemory(seen: ReadonlySet<number>, gpus: CleanOptions['gpus']): Promise<Finding[]> {
-  if (seen.size === 0) return [];
-  await gpus.inspect();
-  return gpus.readings().flatMap(({ uuid, processes }) => {
-    const left = processes.filter(({ pid }) => seen.has(pid)).map(({ pid }) => pid);
-    return left.length === 0 ? [] : [{ name: uuid, message: `its memory is still used by the processes ${left.join(', ')}` }];
-  });
+/** Memory is released a moment after the process that had it has ended. */
+async function leftOnGpus(traces: GpuTraces, { gpus, times: own }: CleanOptions, { signal }: TaskContext): Promise<Finding[]> {
+  if (traces.devices.size === 0 && traces.seen.size === 0) return [];
+  const { gpuInterval, gpuLimit } = { ...times, ...own };
+  for (let waited = 0; ; waited += gpuInterval) {
+    await gpus.inspect();
+    const left = tracesOnGpus(gpus.readings(), traces);
+    if (left.length === 0 || traces.seen.size === 0 || waited >= gpuLimit) return left;
+    signal.throwIfAborted();
+    await sleep(gpuInterval);
+  }
 }

@@ -1,0 +1,102 @@
+import {
+  cleaningLabel,
+  type GPUNode,
+  gpuNodeKind,
+  type NodeBooking,
+  type NodeBookingSpec,
+  type NodeTask,
+  nodeBookingKind,
+  nodeNamespace,
+  nodeOfNamespace,
+  nodeTaskKind,
+} from '@capstan/api';
+import { type Client, type Informer, isAlreadyExists, isNotFound } from '@capstan/client';
+import { type Controller, controller, done, ignoring, isDeleting } from '@capstan/controller';
+import type { JsonObject } from '@capstan/machinery';
+import { reportCondition } from '../nodes/condition.ts';
+import { cleanCondition } from './condition.ts';
+import { leftovers } from './leftovers.ts';
+import { givenUp, nextEntries, withoutGivenUp } from './next-entries.ts';
+import { name as controllerName } from './registration.ts';
+import { taskFor } from './task.ts';
+
+export interface CleaningOptions {
+  readonly now?: () => number;
+}
+
+interface Copies {
+  readonly nodes: Informer<GPUNode>;
+  readonly tasks: Informer<NodeTask>;
+}
+
+const onlyCleaning = { labelSelector: cleaningLabel };
+const byNamespace = 'namespace';
+
+/** Cleans nodes between two owners of the same devices: with a task for each entry that its owner has given up. */
+export function cleaning({ now = Date.now }: CleaningOptions = {}): Controller<NodeBooking, Copies> {
+  return controller(controllerName)
+    .for<NodeBooking>(nodeBookingKind)
+    .reads((informers): Copies => {
+      const tasks = informers.informer<NodeTask>(nodeTaskKind, onlyCleaning);
+      tasks.addIndex(byNamespace, ({ metadata }) => [metadata.namespace ?? '']);
+      return { nodes: informers.informer<GPUNode>(gpuNodeKind), tasks };
+    })
+    .watches<GPUNode>(gpuNodeKind, ({ metadata: { name = '' } }) => [{ name }])
+    .watches<NodeTask>(nodeTaskKind, ({ metadata }) => keysOf(nodeOfNamespace(metadata.namespace ?? '')), onlyCleaning)
+    .reconcile(async ({ key: { name }, object: booking, copies, client, wrote }) => {
+      const node = copies.nodes.get({ name });
+      if (node === undefined) {
+        if (booking !== undefined) await freeOn(client, booking);
+        return done;
+      }
+      // Its agent is not accepted any more; the controller of nodes frees its entries.
+      if (isDeleting(node)) return done;
+      const tasks = copies.tasks.byIndex(byNamespace, nodeNamespace(name));
+      const entries = booking?.spec.entries ?? [];
+      const before = givenUp({ entries }, tasks);
+      const created: NodeTask[] = [];
+      for (const { entry, outcome } of before) {
+        if (outcome.kind !== 'missing') continue;
+        const task = taskFor(name, entry);
+        const made = await ignoring(client.resource<NodeTask>(nodeTaskKind).create(task), isAlreadyExists);
+        if (made !== undefined) wrote(made, nodeTaskKind);
+        created.push(made ?? task);
+      }
+      const cleaned = givenUp({ entries }, [...tasks, ...created]);
+      if (booking !== undefined) {
+        const next = nextEntries(booking.spec, cleaned);
+        if (next !== booking.spec) wrote(await swap(client, booking, next));
+      }
+      const condition = cleanCondition(node, cleaned);
+      if (condition !== undefined) wrote(await reportCondition(client, node, { type: 'Clean', ...condition, now }), gpuNodeKind);
+      for (const { metadata } of leftovers(tasks, entries))
+        await ignoring(
+          client
+            .resource<NodeTask>(nodeTaskKind)
+            .in(metadata.namespace)
+            .delete(metadata.name ?? ''),
+          isNotFound,
+        );
+      return done;
+    });
+}
+
+function keysOf(node: string | undefined): readonly { readonly name: string }[] {
+  return node === undefined ? [] : [{ name: node }];
+}
+
+/** A node that was removed by force has nobody left who could clean it, and its devices are in no index. */
+async function freeOn(client: Client, booking: NodeBooking): Promise<void> {
+  const next = withoutGivenUp(booking.spec);
+  if (next.entries.length === booking.spec.entries.length) return;
+  // The copy may be younger than the node.
+  const node = await ignoring(client.resource<GPUNode>(gpuNodeKind).get(booking.metadata.name ?? ''), isNotFound);
+  if (node === undefined) await swap(client, booking, next);
+}
+
+/** Fails if the booking is not as it was read. */
+function swap(client: Client, { metadata }: NodeBooking, spec: NodeBookingSpec): Promise<NodeBooking> {
+  const { name = '', resourceVersion = '' } = metadata;
+  const patch = { metadata: { resourceVersion }, spec } as unknown as JsonObject;
+  return client.resource<NodeBooking>(nodeBookingKind).patch(name, { type: 'merge', patch });
+}
