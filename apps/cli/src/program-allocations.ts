@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AllocationFlags, OrderFlags } from './commands/allocation.ts';
+import type { PlanFlags } from './commands/allocation-plan.ts';
 import type { OfferingFlags, OutputFlags } from './commands/offering.ts';
 import { examples } from './help.ts';
 import { outputFormats } from './output.ts';
@@ -51,9 +52,15 @@ export function addAllocations(program: Command): void {
   command('delete <name>', 'Delete an allocation. Its devices are released.')
     .addOption(watchOption('wait until they are released'))
     .action(async (name: string, flags: AllocationFlags) => (await import('./commands/allocation.ts')).deleteAllocation(name, flags));
-  ordering(addCommand(allocation, 'plan', 'Show where an order would go now, or why it would wait. For owners of the platform.')).action(
-    async (flags: OutputFlags & OrderFlags) => (await import('./commands/allocation-plan.ts')).planFor(flags),
-  );
+  ordering(
+    addCommand(
+      allocation,
+      'plan',
+      'Show where an order would go now and what it would use, or why it would wait. For owners of the platform.',
+    ),
+  )
+    .addOption(new Option('--workspace <path>', 'the workspace that would order (default: the current one)'))
+    .action(async (flags: PlanFlags) => (await import('./commands/allocation-plan.ts')).planFor(flags));
 }
 
 function ordering(command: Command): Command {

@@ -16,6 +16,7 @@ import { addBindings, kubeconfigOption } from './program-bindings.ts';
 import { addKubelets } from './program-kubelets.ts';
 import { addNodes } from './program-nodes.ts';
 import { addControllers, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
+import { addQuotas } from './program-quotas.ts';
 import { addTasks } from './program-tasks.ts';
 import { addWorkspaces } from './program-workspaces.ts';
 
@@ -150,6 +151,7 @@ function createProgram(): Command {
   addKubelets(program);
   addNodes(program);
   addAllocations(program);
+  addQuotas(program);
   addTasks(program);
   addAuthority(program);
   addSnapshot(program);

@@ -1,6 +1,7 @@
 import { allocationKind } from './compute/allocation.ts';
 import { gpuUnitKind } from './compute/gpu-unit.ts';
 import { offeringKind } from './compute/offering.ts';
+import { computeUsageKind } from './compute/usage.ts';
 import type { KindDefinition } from './definition/define-kind.ts';
 import { nodeBookingKind } from './fleet/booking.ts';
 import { gpuNodeKind } from './fleet/gpu-node.ts';
@@ -8,6 +9,8 @@ import { nodeEnrollmentKind } from './fleet/node-enrollment.ts';
 import { nodeScriptKind } from './fleet/node-script.ts';
 import { nodeTaskKind } from './fleet/node-task.ts';
 import { nodeUnitKind } from './fleet/node-unit.ts';
+import { fleetQuotaKind } from './fleet/quota.ts';
+import { nodeReservationKind } from './fleet/reservation.ts';
 
 /** Every kind of Capstan's own. The files of `npm run generate` and the tests of all definitions follow this list. */
 export const definedKinds: readonly KindDefinition[] = [
@@ -20,4 +23,7 @@ export const definedKinds: readonly KindDefinition[] = [
   offeringKind,
   allocationKind,
   gpuUnitKind,
+  fleetQuotaKind,
+  nodeReservationKind,
+  computeUsageKind,
 ];

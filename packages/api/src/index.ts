@@ -16,6 +16,7 @@ export * from './compute/allocation.ts';
 export { computeGroup, type Strength } from './compute/fields.ts';
 export * from './compute/gpu-unit.ts';
 export * from './compute/offering.ts';
+export * from './compute/usage.ts';
 export { definedKinds } from './defined-kinds.ts';
 export type { Condition } from './definition/common.ts';
 export * as common from './definition/common.ts';
@@ -38,6 +39,8 @@ export type { NodeAddress, NodeDriver, NodeGpu, NodeMachine } from './fleet/node
 export * from './fleet/node-script.ts';
 export * from './fleet/node-task.ts';
 export * from './fleet/node-unit.ts';
+export * from './fleet/quota.ts';
+export * from './fleet/reservation.ts';
 export * from './fleet/task-types.ts';
 export * from './kcp/apis.ts';
 export * from './kcp/cache.ts';

@@ -1,5 +1,4 @@
 export { fleetNodeOf } from './allocations/fleet-node.ts';
-export type { LimitsOf } from './allocations/quota.ts';
 export { allocationFinalizer, type SchedulerOptions } from './allocations/scheduler.ts';
-export { type PlanInput, planAllocation } from './plan.ts';
+export { type FleetState, type Plan, type PlanInput, type PlannedUse, planAllocation, quotaLedger } from './plan.ts';
 export { compute, computeProduct } from './product.ts';

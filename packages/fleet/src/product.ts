@@ -1,8 +1,19 @@
-import { gpuNodeKind, nodeBookingKind, nodeEnrollmentKind, nodeScriptKind, nodeTaskKind, nodeUnitKind } from '@capstan/api';
+import {
+  fleetQuotaKind,
+  gpuNodeKind,
+  nodeBookingKind,
+  nodeEnrollmentKind,
+  nodeReservationKind,
+  nodeScriptKind,
+  nodeTaskKind,
+  nodeUnitKind,
+} from '@capstan/api';
 import type { PolicyRule, Product } from '@capstan/platform';
 import { cleaning } from './cleaning/controller.ts';
 import { name as cleaningName, rules as cleaningRules } from './cleaning/registration.ts';
 import { leaseKind, type NodeOptions, nodes } from './nodes/controller.ts';
+import { reservations } from './reservations/controller.ts';
+import { rules as reservationRules, name as reservationsName } from './reservations/registration.ts';
 
 const read = ['get', 'list', 'watch'];
 
@@ -13,18 +24,29 @@ const rules: readonly PolicyRule[] = [
   { apiGroups: [nodeBookingKind.group], resources: [nodeBookingKind.resource], verbs: [...read, 'delete'] },
   { apiGroups: [leaseKind.group], resources: [leaseKind.resource], verbs: read },
   ...cleaningRules,
+  ...reservationRules,
 ];
 
 /** The machines of the platform and the work on them. Tenants see none of it. */
 export function fleetProduct(options: NodeOptions = {}): Product {
   return {
     name: 'fleet',
-    kinds: [gpuNodeKind, nodeEnrollmentKind, nodeTaskKind, nodeScriptKind, nodeBookingKind, nodeUnitKind],
+    kinds: [
+      gpuNodeKind,
+      nodeEnrollmentKind,
+      nodeTaskKind,
+      nodeScriptKind,
+      nodeBookingKind,
+      nodeUnitKind,
+      fleetQuotaKind,
+      nodeReservationKind,
+    ],
     boundBy: ['platform'],
     rules,
     controllers: [
       { name: 'nodes', make: () => nodes(options) },
       { name: cleaningName, make: () => cleaning(options) },
+      { name: reservationsName, make: () => reservations(options) },
     ],
   };
 }

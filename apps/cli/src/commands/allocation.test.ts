@@ -13,6 +13,8 @@ import { cleanNode } from './node-clean.ts';
 import { showNode } from './node-inventory.ts';
 import { cordonNode, drainNode, maintainNode, uncordonNode } from './node-state.ts';
 import { createOffering, listOfferings } from './offering.ts';
+import { deleteQuota, listQuotas, setQuota, showQuota } from './quota.ts';
+import { createReservation, deleteReservation, listReservations, timeIn } from './reservation.ts';
 
 const patiently = { timeout: 20_000, interval: 50 };
 let cloud: Cloud;
@@ -157,4 +159,67 @@ test('an owner sees what remains on a node, and cleans it again or declares it c
   output = [];
   await cleanNode('n1', flags);
   expect(output).toEqual(['The node n1 is clean.']);
+});
+
+test('an owner limits a workspace, the tenant sees it, and a plan says what an order would use', async () => {
+  const flags = { kubeconfig: admin };
+  const workspace = 'root:main:tenant-1';
+  await setQuota('root:main', { ...flags, model: ['H100=1'], allocations: 5 });
+  await setQuota('homes', { ...flags, gpus: 2 });
+  output = [];
+  await planFor({ ...flags, offering: 'one', workspace });
+  expect(output.slice(2)).toEqual([
+    '',
+    'LIMIT OF    USED            WITH THIS ORDER   LIMIT',
+    'root:main   0 H100          1 H100            1 H100',
+    'root:main   0 allocations   1 allocation      5 allocations',
+  ]);
+  await createAllocation('counted', { ...tenant, offering: 'one', watch: true });
+  await createAllocation('waiting', { ...tenant, offering: 'one' });
+  const sentence = 'the limit of root:main is 1 H100; 1 H100 is in use, and 1 H100 was asked for';
+  await vi.waitFor(async () => {
+    output = [];
+    await listAllocations(tenant);
+    expect(output.join('\n')).toContain(sentence);
+  }, patiently);
+  output = [];
+  await planFor({ kubeconfig: tenant.kubeconfig, offering: 'one' });
+  expect(output).toEqual([`It would wait: ${sentence}.`]);
+  const table = ['WORKSPACE   USED           LIMIT', 'root:main   1 H100         1 H100', 'root:main   1 allocation   5 allocations'];
+  for (const show of [() => showQuota(undefined, { kubeconfig: tenant.kubeconfig }), () => showQuota(workspace, flags)]) {
+    await vi.waitFor(async () => {
+      output = [];
+      await show();
+      expect(output).toEqual(table);
+    }, patiently);
+  }
+  output = [];
+  await listQuotas(flags);
+  expect(output.at(-1)).toMatch(/^every home +0 GPUs +2 GPUs$/);
+  await setQuota('root:main', { ...flags, model: ['H100=2'] });
+  await vi.waitFor(async () => {
+    output = [];
+    await showAllocation('waiting', { ...tenant, output: 'json' });
+    expect(JSON.parse(output.join(''))).toMatchObject({ status: { phase: 'Active' } });
+  }, patiently);
+  for (const name of ['root:main', 'homes']) await deleteQuota(name, flags);
+  await expect(deleteQuota('homes', flags)).rejects.toThrow('"capstan quota list" lists all');
+  await expect(setQuota('a b', flags)).rejects.toThrow('expected the path of a workspace');
+  await expect(setQuota('root:main', flags)).rejects.toThrow(/spec\.limits: .*must limit something/);
+  await expect(setQuota('root:main', { ...flags, model: ['H100'] })).rejects.toThrow(
+    '--model: expected a model and a number such as H100=8',
+  );
+});
+
+test('an owner reserves a node for a workspace', async () => {
+  const flags = { kubeconfig: admin };
+  await createReservation('demo', { ...flags, workspace: 'root:other', node: ['n1=1'], until: '36h' });
+  expect(output.join('\n')).toMatch(/NODES: +n1 \(1 GPU\)/);
+  output = [];
+  await listReservations(flags);
+  expect(output[1]).toMatch(/^demo +root:other +n1 \(1 GPU\) +- +\d{4}-/);
+  await deleteReservation('demo', flags);
+  await expect(deleteReservation('demo', flags)).rejects.toThrow('there is no reservation demo');
+  expect(timeIn('--until', '90m', 0)).toBe('1970-01-01T01:30:00Z');
+  expect(() => timeIn('--until', 'soon', 0)).toThrow('--until: expected a time');
 });

@@ -1,4 +1,4 @@
-import { conditions, immutable, objectName } from '../definition/common.ts';
+import { conditions, immutable, labelKey, objectName } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, integer, list, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
 import { computeGroup, strength } from './fields.ts';
@@ -15,7 +15,7 @@ const part = object('Part of the allocation on one node.', {
 });
 
 const topology = object('Nodes with the same value of a label.', {
-  label: text('Label of the nodes, such as the rack or the fabric.', { minLength: 1, maxLength: 316 }),
+  label: labelKey('Label of the nodes, such as the rack or the fabric.'),
   strength: strength('Whether other nodes may be used if there are too few with the same value.'),
 });
 

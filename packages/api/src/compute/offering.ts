@@ -1,4 +1,4 @@
-import { quantity } from '../definition/common.ts';
+import { amount } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, flag, integer, list, map, object, optional, text, withDefault } from '../definition/schema.ts';
 import { computeGroup, strength } from './fields.ts';
@@ -6,7 +6,7 @@ import { computeGroup, strength } from './fields.ts';
 const gpu = object('The GPUs on each node.', {
   model: optional(text('Model, such as `H100`. Any if absent.', { minLength: 1, maxLength: 64 })),
   count: optional(integer('Number of GPUs; with `exclusive`, the least number.', { minimum: 0, maximum: 1024 })),
-  memory: optional(quantity('The least memory of each GPU, such as `80Gi`.')),
+  memory: optional(amount('The least memory of each GPU, such as `80Gi`.')),
   migProfile: optional(text('Instances with this profile, such as `1g.10gb`, instead of whole GPUs.', { minLength: 1, maxLength: 32 })),
   nvlink: optional(strength('Whether the GPUs of a node have to be connected by NVLink.')),
 });
@@ -14,8 +14,8 @@ const gpu = object('The GPUs on each node.', {
 /** Resources that a unit can ask for without an offering. */
 export const resourcesFields = {
   gpu: optional(gpu),
-  cpu: optional(quantity('Cores, such as `8` or `500m`. If absent, each GPU comes with its share of the cores of the node.')),
-  memory: optional(quantity('Memory, such as `64Gi`. If absent, each GPU comes with its share of the memory of the node.')),
+  cpu: optional(amount('Cores, such as `8` or `500m`. If absent, each GPU comes with its share of the cores of the node.')),
+  memory: optional(amount('Memory, such as `64Gi`. If absent, each GPU comes with its share of the memory of the node.')),
 };
 
 const labelValue = text('Value of the label.', { maxLength: 63 });

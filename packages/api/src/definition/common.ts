@@ -49,6 +49,22 @@ export function quantity(description: string, options: Pick<TextOptions, 'rules'
   );
 }
 
+/** A quantity that is not negative. */
+export function amount(description: string): Required<string | number> {
+  return quantity(description, {
+    rules: [{ rule: "type(self) == int ? self >= 0 : !self.startsWith('-')", message: 'must not be negative' }],
+  });
+}
+
+/** The name of a label, such as `example.com/rack`. */
+export function labelKey(description: string): Required<string> {
+  return text(description, {
+    minLength: 1,
+    maxLength: 316,
+    pattern: '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$',
+  });
+}
+
 /** A number, or text such as a percentage or the name of a port. */
 export function intOrString(
   description: string,

@@ -29,6 +29,7 @@ const part = object('Part of an allocation on one node.', { node: objectName('Na
 
 const allocation = object('The Allocation that the entry belongs to.', {
   cluster: text('Id of its workspace.', { minLength: 1, maxLength: 253 }),
+  path: optional(text('Path of its workspace, if it was known.', { maxLength: 1024 })),
   namespace: text('Its namespace.', { minLength: 1, maxLength: 63 }),
   name: text('Its name.', { minLength: 1, maxLength: 253 }),
   uid: text('Its UID.', { minLength: 1, maxLength: 64 }) as Required<AllocationId>,

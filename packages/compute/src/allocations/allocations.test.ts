@@ -4,19 +4,25 @@ import {
   allocationKind,
   asAllocationId,
   type BookingEntry,
+  type ComputeUsage,
+  computeUsageKind,
+  type FleetQuota,
+  fleetQuotaKind,
   type GPUNode,
   gpuNodeKind,
   type NodeBooking,
+  type NodeReservation,
   type NodeTask,
   newObject,
   nodeBookingKind,
+  nodeReservationKind,
   nodeTaskKind,
   type Offering,
   offeringKind,
 } from '@capstan/api';
 import { clusterOf, isNotFound } from '@capstan/client';
-import { ignoring } from '@capstan/controller';
-import { type QuotaLimits, fleet as wholeFleet } from '@capstan/fleet';
+import { findCondition, ignoring } from '@capstan/controller';
+import { fleet as wholeFleet } from '@capstan/fleet';
 import { makeNodeNamespace, pretendAgents } from '@capstan/fleet/testing';
 import type { JsonObject } from '@capstan/machinery';
 import type { Product } from '@capstan/platform';
@@ -26,9 +32,8 @@ import { computeProduct } from '../product.ts';
 import { allocations as scheduler } from './controller.ts';
 
 /** The tests say whether nodes are ready. */
-const fleet: Product = { ...wholeFleet, controllers: wholeFleet.controllers.filter(({ name }) => name === 'cleaning') };
-const limits = new Map<string, QuotaLimits>();
-const options = { explainEvery: 30, limitsOf: (cluster: string) => limits.get(cluster) };
+const fleet: Product = { ...wholeFleet, controllers: wholeFleet.controllers.filter(({ name }) => name !== 'nodes') };
+const options = { explainEvery: 30 };
 const compute = computeProduct(options);
 const withoutScheduler: Product = { ...compute, controllers: [] };
 const withTwoSchedulers: Product = {
@@ -178,17 +183,62 @@ describe('allocations', () => {
     await active('closed-b');
   });
 
-  test('are refused beyond the limit of their workspace, until it is raised or something is released', async () => {
+  test('wait beyond a limit of their workspace or one above it, until it is raised or something is released', async () => {
     await makePool('limited', { each: 3 });
-    const cluster = clusterOf(await of(tenant(1)).get('plain-b'))!;
-    limits.set(cluster, { models: { H100: 6 } });
+    const quotas = cloud.platform.resource<FleetQuota>(fleetQuotaKind);
+    const limit = (name: string, workspace: string, limits: object) =>
+      quotas.create(newObject(fleetQuotaKind, { metadata: { name }, spec: { workspace, limits } }) as FleetQuota);
+    await limit('limited-project', 'root:main:tenant-2', { models: { H100: 6 } });
+    await limit('limited-organization', 'root:main', { allocations: 100 });
     await order('limited-a', { offering: 'limited' }, tenant(1));
     await active('limited-a', tenant(1));
     await order('limited-b', { offering: 'limited' }, tenant(1));
-    await message('limited-b', `the limit of ${cluster} is 6 H100; 5 H100 are in use, and 3 H100 were asked for`, tenant(1));
+    const sentence = 'the limit of root:main:tenant-2 is 6 H100; 5 H100 are in use, and 3 H100 were asked for';
+    await message('limited-b', sentence, tenant(1));
+    expect(findCondition((await of(tenant(1)).get('limited-b')).status?.conditions, 'Granted')).toMatchObject({
+      status: 'False',
+      reason: 'QuotaExceeded',
+    });
+    const usage = tenant(1).client.resource<ComputeUsage>(computeUsageKind);
+    await vi.waitFor(
+      async () =>
+        expect((await usage.get('current')).status?.limits).toEqual([
+          { workspace: 'root:main:tenant-2', resource: 'model', model: 'H100', limit: 6, used: 5 },
+          { workspace: 'root:main', resource: 'allocations', limit: 100, used: expect.any(Number) },
+        ]),
+      patiently,
+    );
     await of(tenant(1)).delete('limited-a');
     await active('limited-b', tenant(1));
-    limits.clear();
+    await order('limited-c', { offering: 'limited' }, tenant(1));
+    await message('limited-c', sentence, tenant(1));
+    await quotas.patch('limited-project', { type: 'merge', patch: { spec: { limits: { models: { H100: 8 } } } } });
+    await active('limited-c', tenant(1));
+    await quotas.delete('limited-project');
+    await quotas.delete('limited-organization');
+    await vi.waitFor(async () => expect((await usage.get('current')).status?.limits).toEqual([]), patiently);
+  });
+
+  test('do not get nodes that are reserved for others, until the reservation ends', async () => {
+    await makePool('reserved', { gpus: 2, each: 2 });
+    const reservations = cloud.platform.resource<NodeReservation>(nodeReservationKind);
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    const reserve = (name: string, spec: object) =>
+      reservations.create(newObject(nodeReservationKind, { metadata: { name }, spec } as never) as NodeReservation);
+    await reserve('kept', { workspace: 'root:main:tenant-2', until, nodes: [{ node: 'reserved-0' }] });
+    const later = new Date(Date.now() + 1_800_000).toISOString();
+    await reserve('later', { workspace: 'root:other', from: later, until, nodes: [{ node: 'reserved-0' }] });
+    await order('reserved-other', { offering: 'reserved' });
+    await message('reserved-other', 'needs 2 H100 on one node; none is free on 1 node; 2 are reserved for others on reserved-0');
+    await order('reserved-own', { offering: 'reserved' }, tenant(1));
+    await active('reserved-own', tenant(1));
+    await of(tenant(1)).delete('reserved-own');
+    await vi.waitFor(async () => expect(await entriesOn('reserved-0')).toEqual([]), patiently);
+    expect(await phase('reserved-other')).toBe('Pending');
+    await reservations.patch('kept', { type: 'merge', patch: { spec: { until: new Date(Date.now() + 300).toISOString() } } });
+    await active('reserved-other');
+    await vi.waitFor(async () => expect(await ignoring(reservations.get('kept'), isNotFound)).toBeUndefined(), patiently);
+    await reservations.delete('later');
   });
 
   test('are released only with the consent of the scheduler', async () => {

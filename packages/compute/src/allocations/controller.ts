@@ -9,7 +9,6 @@ const minute = 60_000;
 
 const defaults: SchedulerOptions = {
   rules: { holdAfter: 10 * minute, holdFor: 60 * minute, mostHolds: 8 },
-  limitsOf: () => undefined,
   explainEvery: 5_000,
   newAttempt: randomUUID,
   now: Date.now,

@@ -1,4 +1,16 @@
-import { type GPUNode, gpuNodeKind, type NodeBooking, nodeBookingKind, type Offering, offeringKind } from '@capstan/api';
+import {
+  type FleetQuota,
+  type FleetQuotaSpec,
+  fleetQuotaKind,
+  type GPUNode,
+  gpuNodeKind,
+  type NodeBooking,
+  type NodeReservation,
+  nodeBookingKind,
+  nodeReservationKind,
+  type Offering,
+  offeringKind,
+} from '@capstan/api';
 import type { Informer, InformerFactory } from '@capstan/client';
 import { type Attempt, attemptsIn, FleetIndex, type FleetNode, isKeeping, type Usage } from '@capstan/fleet';
 import { fleetNodeOf } from './fleet-node.ts';
@@ -10,10 +22,14 @@ export class FleetCopy implements Disposable {
   readonly bookings: Latest<NodeBooking>;
   readonly #nodes = new Map<string, FleetNode>();
   readonly #offerings: Informer<Offering>;
+  readonly #quotas: Informer<FleetQuota>;
+  readonly #reservations: Informer<NodeReservation>;
   readonly #following: readonly Disposable[];
 
   constructor(informers: InformerFactory, onChange: () => void) {
     this.#offerings = informers.informer<Offering>(offeringKind);
+    this.#quotas = informers.informer<FleetQuota>(fleetQuotaKind);
+    this.#reservations = informers.informer<NodeReservation>(nodeReservationKind);
     const following = [
       informers.informer<GPUNode>(gpuNodeKind).onChange(({ type, object }) => {
         if (type === 'deleted') this.#removeNode(object.metadata.name ?? '');
@@ -21,6 +37,8 @@ export class FleetCopy implements Disposable {
         onChange();
       }),
       this.#offerings.onChange(onChange),
+      this.#quotas.onChange(onChange),
+      this.#reservations.onChange(onChange),
     ];
     this.bookings = new Latest(informers.informer<NodeBooking>(nodeBookingKind), {
       keyOf: ({ metadata }) => metadata.name ?? '',
@@ -34,7 +52,7 @@ export class FleetCopy implements Disposable {
 
   /** Asks for the informers, so that they can be waited for. */
   static prepare(informers: InformerFactory): void {
-    for (const kind of [gpuNodeKind, nodeBookingKind, offeringKind]) informers.informer(kind);
+    for (const kind of [gpuNodeKind, nodeBookingKind, offeringKind, fleetQuotaKind, nodeReservationKind]) informers.informer(kind);
   }
 
   node(name: string): FleetNode | undefined {
@@ -43,6 +61,14 @@ export class FleetCopy implements Disposable {
 
   offering(name: string): Offering | undefined {
     return this.#offerings.get({ name });
+  }
+
+  quotas(): FleetQuotaSpec[] {
+    return this.#quotas.list().map(({ spec }) => spec);
+  }
+
+  reservations(): readonly NodeReservation[] {
+    return this.#reservations.list();
   }
 
   attempts(): Attempt[] {

@@ -1,32 +1,35 @@
-import { type FleetNode, type PlacedPart, type PlacementRequest, type QuotaAmount, QuotaLedger, type QuotaLimits } from '@capstan/fleet';
-
-/** The limits of a workspace by its id; undefined if it has none. */
-export type LimitsOf = (cluster: string) => QuotaLimits | undefined;
+import type { FleetQuotaSpec } from '@capstan/api';
+import { type FleetNode, type PlacedPart, type PlacementRequest, type QuotaAmount, QuotaLedger, type QuotaUse } from '@capstan/fleet';
 
 /** The amounts that a request will count, as far as they are known before it is placed. */
 export function askedAmount({ size, nodes }: PlacementRequest): QuotaAmount {
   const each = size.kind === 'fraction' ? 0 : size.count;
-  return { model: size.gpu.model, gpus: each * nodes, gpuMemory: each * nodes * (size.gpu.memory ?? 0) };
+  const known = (what: 'cpu' | 'memory'): number => (size.kind === 'devices' && size[what] !== 'share' ? size[what] * nodes : 0);
+  return {
+    model: size.gpu.model,
+    gpus: each * nodes,
+    gpuMemory: each * nodes * (size.gpu.memory ?? 0),
+    cpu: known('cpu'),
+    memory: known('memory'),
+  };
 }
 
 /** The amounts that devices count. Every node of an answer has GPUs of one kind. */
-export function placedAmount(
-  parts: readonly Pick<PlacedPart, 'node' | 'devices'>[],
-  nodeOf: (name: string) => FleetNode | undefined,
-): QuotaAmount {
+export function placedAmount(parts: readonly PlacedPart[], nodeOf: (name: string) => FleetNode | undefined): QuotaAmount {
   let model: string | undefined;
-  let gpus = 0;
-  let gpuMemory = 0;
-  for (const { node, devices } of parts) {
-    const known = new Map(nodeOf(node)?.gpus.map((gpu) => [gpu.uuid, gpu]));
-    for (const uuid of devices) {
+  let [gpus, gpuMemory, cpu, memory] = [0, 0, 0, 0];
+  for (const part of parts) {
+    const known = new Map(nodeOf(part.node)?.gpus.map((gpu) => [gpu.uuid, gpu]));
+    for (const uuid of part.devices) {
       const device = known.get(uuid);
       model ??= device?.model;
       gpuMemory += device?.memory ?? 0;
       gpus++;
     }
+    cpu += part.cpu;
+    memory += part.memory;
   }
-  return { model, gpus, gpuMemory };
+  return { model, gpus, gpuMemory, cpu, memory };
 }
 
 /**
@@ -34,31 +37,31 @@ export function placedAmount(
  * scheduler, comes to the same result.
  */
 export class PassQuota {
-  readonly #ledger = new QuotaLedger();
-  readonly #limitsOf: LimitsOf;
-  readonly #known = new Set<string>();
+  readonly #ledger: QuotaLedger;
 
-  constructor(limitsOf: LimitsOf) {
-    this.#limitsOf = limitsOf;
+  constructor(quotas: Iterable<FleetQuotaSpec>) {
+    this.#ledger = new QuotaLedger(quotas);
   }
 
-  count(uid: string, cluster: string, amount: QuotaAmount): void {
-    this.#learn(cluster);
-    this.#ledger.setUse(uid, cluster, amount);
+  /** Whether nothing is limited, so that nothing has to be counted. */
+  get isEmpty(): boolean {
+    return this.#ledger.isEmpty;
+  }
+
+  count(uid: string, path: string, amount: QuotaAmount): void {
+    if (!this.isEmpty) this.#ledger.setUse(uid, path, amount);
   }
 
   /** Counts the allocation unless that would exceed a limit; then returns why. */
-  admit(uid: string, cluster: string, amount: QuotaAmount): string | undefined {
-    this.#learn(cluster);
-    const [refusal] = this.#ledger.check(cluster, amount, uid);
-    if (refusal === undefined) this.#ledger.setUse(uid, cluster, amount);
+  admit(uid: string, path: string, amount: QuotaAmount): string | undefined {
+    if (this.isEmpty) return undefined;
+    const [refusal] = this.#ledger.check(path, amount, uid);
+    if (refusal === undefined) this.#ledger.setUse(uid, path, amount);
     return refusal?.message;
   }
 
-  #learn(cluster: string): void {
-    if (this.#known.has(cluster)) return;
-    this.#known.add(cluster);
-    const limits = this.#limitsOf(cluster);
-    this.#ledger.setWorkspace({ path: cluster, isHome: false, ...(limits && { limits }) });
+  /** The limits that hold for a workspace. */
+  uses(path: string): QuotaUse[] {
+    return this.isEmpty ? [] : this.#ledger.uses(path);
   }
 }

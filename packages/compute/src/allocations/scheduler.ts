@@ -1,19 +1,35 @@
 import type { Allocation } from '@capstan/api';
 import { isConflict, isNotFound } from '@capstan/client';
 import { addFinalizer, type ControllerContext, hasFinalizer, isDeleting, removeFinalizer } from '@capstan/controller';
-import { type Attempt, addEntry, entryFor, type Grant, type Hold, isAlive, type QueueRules, runPass, verdictOn } from '@capstan/fleet';
+import {
+  type Attempt,
+  addEntry,
+  entryFor,
+  type FleetNode,
+  type Grant,
+  type Hold,
+  isAlive,
+  liftReservation,
+  type QueueRules,
+  type Reservation,
+  runPass,
+  verdictOn,
+} from '@capstan/fleet';
 import { advance } from './advance.ts';
 import { type BookingChange, BookingWriter } from './booking-writer.ts';
+import { Explainer, type Reason } from './explainer.ts';
 import type { FleetCopy } from './fleet-copy.ts';
 import { inParallel } from './in-parallel.ts';
-import { type LimitsOf, PassQuota, placedAmount } from './quota.ts';
-import { grantedStatus, type WaitingReason, waitingStatus, wordsFor } from './status.ts';
-import { type Known, referenceTo, resourceOf, type Tenants, writeStatus } from './tenants.ts';
+import { PassQuota, placedAmount } from './quota.ts';
+import { reservationsNow, untilNextChange } from './reservations.ts';
+import { grantedStatus, wordsFor } from './status.ts';
+import { type Known, referenceTo, resourceOf, type Tenants, tenantOf, writeStatus } from './tenants.ts';
+import { UsageReports } from './usage-reports.ts';
 import { countBooked, type Queued, waitingList } from './waiting-list.ts';
+import { WorkspacePaths } from './workspaces.ts';
 
 export interface SchedulerOptions {
   readonly rules: QueueRules;
-  readonly limitsOf: LimitsOf;
   /** In milliseconds: how often the reason of a waiting allocation is written again at most. */
   readonly explainEvery: number;
   readonly newAttempt: () => string;
@@ -28,17 +44,13 @@ const mostRequests = 32;
 const patience = 10_000;
 /** In milliseconds: how soon a pass follows one in which somebody else was faster, or in which a request failed. */
 const soon = { behind: 20, failed: 1_000 };
+/** In milliseconds: timers cannot wait for weeks. */
+const longestWait = 3_600_000;
 
 /** The writes of one pass. */
 interface Plan {
   readonly bookings: BookingChange[];
-  readonly others: { readonly known: Known; readonly write: (signal: AbortSignal) => Promise<unknown> }[];
-}
-
-/** Why an allocation waits. */
-interface Reason {
-  readonly reason: WaitingReason;
-  readonly message: string;
+  readonly others: { readonly name: string; readonly write: (signal: AbortSignal) => Promise<unknown> }[];
 }
 
 /** Grants, explains and releases. All state between two passes is in the bookings and the allocations, apart from holds. */
@@ -48,9 +60,12 @@ export class Scheduler {
   readonly #tenants: Tenants;
   readonly #context: ControllerContext;
   readonly #writer: BookingWriter;
+  readonly #explainer: Explainer;
+  readonly #usageReports: UsageReports;
+  readonly #paths = new WorkspacePaths();
   #holds: readonly Hold[] = [];
-  /** When the reason of an allocation was last written, by uid. */
-  #explained = new Map<string, number>();
+  /** Those of the last pass, which the index keeps devices for. */
+  #reservations: readonly Reservation[] = [];
   #retry: keyof typeof soon | undefined;
 
   constructor(
@@ -62,6 +77,9 @@ export class Scheduler {
     this.#tenants = tenants;
     this.#options = options;
     this.#writer = new BookingWriter({ client: context.client, bookings: fleet.bookings });
+    const { explainEvery: every, now } = options;
+    this.#explainer = new Explainer({ index: fleet.index, every, now });
+    this.#usageReports = new UsageReports(every);
   }
 
   /** One look at everything and the writes that follow from it. Returns the milliseconds until the next one; undefined if nothing waits. */
@@ -70,18 +88,20 @@ export class Scheduler {
     const plan: Plan = { bookings: [], others: [] };
     // Entries that were given up are no business of the scheduler, apart from the room that they take in the index.
     const attempts = this.#fleet.attempts().filter(isAlive);
-    const quota = new PassQuota(this.#options.limitsOf);
-    const usage = countBooked(attempts, { fleet: this.#fleet, quota });
+    const quota = new PassQuota(this.#fleet.quotas());
     await inParallel(attempts, mostRequests, (attempt) => this.#guarded(attempt.allocation.name, () => this.#goOn(attempt, plan)));
     const candidates = this.#sort(attempts, plan);
-    const { queued, refused } = waitingList(candidates, { fleet: this.#fleet, quota });
+    await this.#learnPaths(candidates, attempts);
+    const usage = countBooked(attempts, { fleet: this.#fleet, quota, pathOf: this.#pathOf });
+    const { queued, refused } = waitingList(candidates, { fleet: this.#fleet, quota, pathOf: this.#pathOf });
     const { now, rules } = this.#options;
+    const reservations = this.#reserve(now());
     const result = runPass(this.#fleet.index, {
       now: now(),
       rules,
       waiting: queued.map(({ waiting }) => waiting),
       holds: this.#holds,
-      reservations: [],
+      reservations,
       usage,
       totals: this.#fleet.totals(),
       weights: new Map(),
@@ -89,11 +109,54 @@ export class Scheduler {
     this.#holds = result.holds;
     const short = this.#begin(queued, result.grants, { plan, quota });
     for (const { known, ...reason } of refused) this.#explain(known, reason, plan);
-    this.#explainAll(short, plan);
+    for (const { known, ...reason } of this.#explainer.shortages(short, reservations)) this.#explain(known, reason, plan);
+    const usageIsDue = this.#reportUsage(quota, plan);
     await this.#write(plan, result.grants);
-    this.#explained = new Map(candidates.flatMap(({ uid }) => (this.#explained.has(uid) ? [[uid, this.#explained.get(uid)!]] : [])));
+    this.#explainer.keep(candidates);
     if (this.#retry !== undefined) return soon[this.#retry];
-    return short.length + refused.length > 0 ? this.#options.explainEvery : undefined;
+    const waits = [
+      short.length + refused.length > 0 ? this.#options.explainEvery : undefined,
+      usageIsDue,
+      untilNextChange(this.#fleet.reservations(), now()),
+    ];
+    const next = Math.min(...waits.filter((wait) => wait !== undefined));
+    return Number.isFinite(next) ? Math.min(next, longestWait) : undefined;
+  }
+
+  readonly #pathOf = (cluster: string): string | undefined => this.#paths.pathOf(cluster);
+
+  /** Bookings have the path of their workspace; that of a new tenant is read once. */
+  async #learnPaths(candidates: readonly Known[], attempts: readonly Attempt[]): Promise<void> {
+    for (const { allocation } of attempts) if (allocation.path !== undefined) this.#paths.set(allocation.cluster, allocation.path);
+    const unknown = new Map(
+      candidates
+        .map((known) => [tenantOf(known), known.place.context.client] as const)
+        .filter(([cluster]) => this.#pathOf(cluster) === undefined),
+    );
+    await inParallel(unknown, mostRequests, ([cluster, client]) =>
+      this.#guarded(cluster, () => this.#paths.learn(cluster, client, this.#signal())),
+    );
+  }
+
+  /** Brings the index up to date with the reservations that hold now. */
+  #reserve(now: number): readonly Reservation[] {
+    for (const one of this.#reservations) liftReservation(this.#fleet.index, one);
+    const nodeOf = (name: string): FleetNode | undefined => this.#fleet.node(name);
+    this.#reservations = reservationsNow(this.#fleet.reservations(), { nodeOf, pathOf: this.#pathOf }, now);
+    return this.#reservations;
+  }
+
+  /** Plans to tell tenants their limits. Returns the time until more is due. */
+  #reportUsage(quota: PassQuota, plan: Plan): number | undefined {
+    const places = new Map(this.#usageReports.told);
+    if (!quota.isEmpty) for (const known of this.#tenants.all()) places.set(tenantOf(known), known.place.context.client);
+    const usages = [...places].map(([cluster, client]) => {
+      const path = this.#pathOf(cluster);
+      return { cluster, client, limits: path === undefined ? [] : quota.uses(path) };
+    });
+    const { writes, wait } = this.#usageReports.due(usages, this.#options.now());
+    for (const write of writes) plan.others.push({ name: 'usage', write });
+    return wait;
   }
 
   /** Goes on with an attempt, also one that another scheduler has begun. */
@@ -105,7 +168,7 @@ export class Scheduler {
     const progress = advance(attempt, { fleet: this.#fleet, allocation: read === 'gone' ? undefined : read });
     if (progress.kind === 'booking') plan.bookings.push(progress.write);
     if (progress.kind === 'confirm' && known !== undefined && hasFinalizer(known.allocation, allocationFinalizer))
-      plan.others.push({ known, write: (signal) => this.#confirm(known, attempt, signal) });
+      plan.others.push({ name: nameOf(known.allocation), write: (signal) => this.#confirm(known, attempt, signal) });
   }
 
   /** Finds those that wait, and takes care of those that are new or being deleted. */
@@ -123,7 +186,7 @@ export class Scheduler {
       // At the same time as its first booking: nothing runs before the status, which waits for both.
       if (!isProtected)
         plan.others.push({
-          known,
+          name: nameOf(allocation),
           write: async () => known.place.allocations.wrote(await addFinalizer(resourceOf(known), allocation, allocationFinalizer)),
         });
       if (own.length === 0 && verdictOn('', allocation) === 'undecided') candidates.push(known);
@@ -135,7 +198,7 @@ export class Scheduler {
   #letGo(known: Known, plan: Plan): void {
     const { allocation, place } = known;
     plan.others.push({
-      known,
+      name: nameOf(allocation),
       write: async () => place.allocations.wrote(await removeFinalizer(resourceOf(known), allocation, allocationFinalizer)),
     });
   }
@@ -152,7 +215,7 @@ export class Scheduler {
       left.delete(waiting.id);
       // The model and the memory may be known only now.
       const amount = placedAmount(placement.parts, (name) => this.#fleet.node(name));
-      const message = quota.admit(waiting.id, waiting.tenant, amount);
+      const message = quota.admit(waiting.id, this.#pathOf(waiting.tenant) ?? waiting.tenant, amount);
       if (message !== undefined) this.#explain(known, { reason: 'QuotaExceeded', message }, plan);
       else plan.bookings.push(this.#firstBooking(known, placement.parts));
     }
@@ -162,7 +225,9 @@ export class Scheduler {
   #firstBooking(known: Known, placed: Grant['placement']['parts']): BookingChange {
     const parts = placed.map(({ node, devices, cpu, memory }) => ({ node, devices, cpu, memory }));
     const exclusive = placed[0]!.exclusive ?? false;
-    const attempt = { allocation: referenceTo(known), name: this.#options.newAttempt(), parts, exclusive };
+    const path = this.#pathOf(tenantOf(known));
+    const allocation = { ...referenceTo(known), ...(path !== undefined && { path }) };
+    const attempt = { allocation, name: this.#options.newAttempt(), parts, exclusive };
     const [first] = parts;
     const { node } = first!;
     const capacity = this.#fleet.node(node)!;
@@ -170,45 +235,11 @@ export class Scheduler {
     return { node, change: (spec) => addEntry(spec, entryFor(attempt, first!), { event, capacity }) };
   }
 
-  /** A request that many allocations share is explained once. */
-  #explainAll(short: readonly Queued[], plan: Plan): void {
-    const messages = new Map<string, string>();
-    for (const { known, waiting } of short) {
-      if (!this.#isDue(known.uid)) continue;
-      const key = JSON.stringify(waiting.request);
-      let message = messages.get(key);
-      if (message === undefined) {
-        const answer = this.#fleet.index.place(waiting.request);
-        message = answer.kind === 'short' ? answer.message : 'waits for its turn';
-        messages.set(key, message);
-      }
-      this.#explain(known, { reason: 'Shortage', message }, plan);
-    }
-  }
-
-  #isDue(uid: string): boolean {
-    const { now, explainEvery } = this.#options;
-    return now() - (this.#explained.get(uid) ?? Number.NEGATIVE_INFINITY) >= explainEvery;
-  }
-
   #explain(known: Known, reason: Reason, plan: Plan): void {
-    const { uid, allocation, place } = known;
     // Two writes of the same object at once would conflict.
-    if (!this.#isDue(uid) || !hasFinalizer(allocation, allocationFinalizer)) return;
-    const { now } = this.#options;
-    const status = waitingStatus(allocation, reason, new Date(now()));
-    if (status.message === allocation.status?.message && status.phase === allocation.status?.phase) {
-      this.#explained.set(uid, now());
-      return;
-    }
-    plan.others.push({
-      known,
-      write: async (signal) => {
-        await writeStatus(known, status, signal);
-        this.#explained.set(uid, now());
-        place.context.events.warning(allocation, reason.reason, reason.message);
-      },
-    });
+    if (!hasFinalizer(known.allocation, allocationFinalizer)) return;
+    const write = this.#explainer.write(known, reason);
+    if (write !== undefined) plan.others.push({ name: nameOf(known.allocation), write });
   }
 
   async #confirm(known: Known, attempt: Attempt, signal: AbortSignal): Promise<void> {
@@ -229,9 +260,9 @@ export class Scheduler {
             }),
       ),
       ...others.map(
-        ({ known, write }) =>
+        ({ name, write }) =>
           () =>
-            this.#guarded(nameOf(known.allocation), () => write(this.#signal())),
+            this.#guarded(name, () => write(this.#signal())),
       ),
     ];
     await inParallel(writes, mostRequests, (write) => write());

@@ -5,7 +5,7 @@ import type { Attempt } from '@capstan/fleet';
 /** `Granted`: the allocation has its devices. */
 export type AllocationCondition = 'Granted';
 
-export type WaitingReason = 'Shortage' | 'OfferingNotFound' | 'QuotaExceeded';
+export type WaitingReason = 'Shortage' | 'OfferingNotFound' | 'QuotaExceeded' | 'WorkspaceUnknown';
 
 const mostWords = 4096;
 

@@ -21,11 +21,18 @@ export interface WaitingList {
   readonly refused: readonly Refusal[];
 }
 
+export interface CountingOptions {
+  readonly fleet: FleetCopy;
+  readonly quota: PassQuota;
+  /** The path of a workspace by its id; undefined if it is not known. */
+  readonly pathOf: (cluster: string) => string | undefined;
+}
+
+const unknownWorkspace =
+  'the platform cannot tell which limits hold here; accept the claim on logicalclusters.core.kcp.io of the binding compute.capstan.dev';
+
 /** Turns allocations without devices into requests, the oldest first, as far as their offerings exist and their limits allow it. */
-export function waitingList(
-  candidates: readonly Known[],
-  { fleet, quota }: { readonly fleet: FleetCopy; readonly quota: PassQuota },
-): WaitingList {
+export function waitingList(candidates: readonly Known[], { fleet, quota, pathOf }: CountingOptions): WaitingList {
   const queued: Queued[] = [];
   const refused: Refusal[] = [];
   const requests = new Map<string, PlacementRequest>();
@@ -38,7 +45,12 @@ export function waitingList(
       continue;
     }
     requests.set(key, request);
-    const message = quota.admit(known.uid, tenantOf(known), askedAmount(request));
+    const path = pathOf(tenantOf(known));
+    if (path === undefined && !quota.isEmpty) {
+      refused.push({ known, reason: 'WorkspaceUnknown', message: unknownWorkspace });
+      continue;
+    }
+    const message = quota.admit(known.uid, path ?? '', askedAmount(request));
     if (message !== undefined) refused.push({ known, reason: 'QuotaExceeded', message });
     else
       queued.push({
@@ -50,17 +62,17 @@ export function waitingList(
 }
 
 /** Counts what attempts have booked: for the limits, and by tenant for the order of the queue. */
-export function countBooked(
-  attempts: readonly Attempt[],
-  { fleet, quota }: { readonly fleet: FleetCopy; readonly quota: PassQuota },
-): Map<string, Usage> {
+export function countBooked(attempts: readonly Attempt[], { fleet, quota, pathOf }: CountingOptions): Map<string, Usage> {
   const usage = new Map<string, Usage>();
   for (const { allocation, parts } of attempts) {
-    quota.count(
-      allocation.uid,
-      allocation.cluster,
-      placedAmount(parts, (name) => fleet.node(name)),
-    );
+    if (!quota.isEmpty) {
+      const path = allocation.path ?? pathOf(allocation.cluster) ?? allocation.cluster;
+      quota.count(
+        allocation.uid,
+        path,
+        placedAmount(parts, (name) => fleet.node(name)),
+      );
+    }
     usage.set(allocation.cluster, addUsage(usage.get(allocation.cluster) ?? noUsage, parts));
   }
   return usage;

@@ -38,6 +38,8 @@ export interface Booked {
   readonly memory: number;
   readonly exclusive?: boolean;
   readonly state?: BookingState;
+  /** Nobody has it: people reserved it, or the queue keeps it for a request that has waited long. */
+  readonly kept?: 'reserved' | 'held';
 }
 
 /** A node's part of an answer. */

@@ -1,8 +1,8 @@
 import { counted, cpus, gibibytes, listed } from '../words/amounts.ts';
-import { cleaningWords } from './given-up.ts';
 import { type Constraint, constraints, type Judgement } from './judgement.ts';
 import { labelOf } from './node.ts';
 import type { PlacementRequest } from './request.ts';
+import { setAsideWords } from './set-aside.ts';
 import { wishWords } from './words.ts';
 
 /** How many nodes a sentence names. */
@@ -17,13 +17,13 @@ export function sentenceOf(request: PlacementRequest, judgements: readonly Judge
   const deepest = constraints.findLast((one) => judgements.some(({ constraint }) => constraint === one))!;
   const stopped = judgements.filter(({ constraint }) => constraint === deepest);
   const sentence = sentences[deepest](request, { stopped, all: judgements });
-  const cleaned = busy.has(deepest)
-    ? cleaningWords(
+  const aside = busy.has(deepest)
+    ? setAsideWords(
         judgements,
         stopped.some(({ stock }) => stock.free.length > 0),
       )
     : undefined;
-  return cleaned === undefined ? sentence : `${sentence}; ${cleaned}`;
+  return aside === undefined ? sentence : `${sentence}; ${aside}`;
 }
 
 /** Constraints that end when somebody else has released something. */

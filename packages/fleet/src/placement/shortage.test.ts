@@ -55,6 +55,17 @@ describe('devices that are not clean yet', () => {
 
 const nodes = (count: number, options = {}): FleetNode[] => Array.from({ length: count }, (_, at) => makeNode(`n${at}`, options));
 
+it('names devices that are reserved or kept for somebody else', () => {
+  const index = new FleetIndex();
+  index.setNode(makeNode('n1'));
+  index.book('running', { node: 'n1', devices: ['n1-0'], cpu: 0, memory: 0 });
+  index.book('r', { node: 'n1', devices: ['n1-1', 'n1-2'], cpu: 0, memory: 0, kept: 'reserved' });
+  index.book('h', { node: 'n1', devices: ['n1-3'], cpu: 0, memory: 0, kept: 'held' });
+  expect(index.place(ask(8))).toMatchObject({
+    message: 'needs 8 H100 on one node; free: 4 on n1; 2 more are reserved for others on n1; 1 more is kept for older orders on n1',
+  });
+});
+
 describe('the reason in one sentence', () => {
   it.each<{ fleet: FleetNode[]; request: PlacementRequest; used?: Record<string, number>; message: string }>([
     { fleet: [], request: ask(1), message: 'the fleet has no nodes' },

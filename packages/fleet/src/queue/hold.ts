@@ -16,7 +16,7 @@ export type Holding = Extract<Hold, { kind: 'holding' }>;
 export function layHold(index: FleetIndex, { request, id }: Waiting, nodes: readonly string[]): boolean {
   const parts = nodes.map((node) => index.portion(request, node));
   if (parts.includes(undefined)) return false;
-  for (const part of parts) index.book(holdPrefix + id, part!);
+  for (const part of parts) index.book(holdPrefix + id, { ...part!, kept: 'held' });
   return true;
 }
 

@@ -119,7 +119,7 @@ describe('a reservation', () => {
 
   it('keeps devices for its tenant until it expires', () => {
     const bench = new QueueBench(nodes(1));
-    bench.reservations = [{ id: 'r', tenant: 'owner', until: 50, parts: [part] }];
+    bench.reservations = [{ id: 'r', isFor: (tenant) => tenant === 'owner', until: 50, parts: [part] }];
     bench.add('stranger', ask(2));
     expect(bench.pass()).toEqual([]);
     bench.add('owner', ask(3), { tenant: 'owner' });
@@ -134,7 +134,7 @@ describe('a reservation', () => {
     const bench = new QueueBench(nodes(1));
     bench.add('running', ask(4), { tenant: 'stranger' });
     bench.pass();
-    bench.reservations = [{ id: 'r', tenant: 'owner', until: 50, parts: [part] }];
+    bench.reservations = [{ id: 'r', isFor: (tenant) => tenant === 'owner', until: 50, parts: [part] }];
     bench.add('stranger', ask(2));
     expect(bench.pass()).toEqual([]);
     expect(bench.running.has('running')).toBe(true);

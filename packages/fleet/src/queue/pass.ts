@@ -1,7 +1,7 @@
 import type { FleetIndex, Placement } from '../placement/fleet-index.ts';
 import { fairOrder } from './fair-order.ts';
 import { type Hold, type Holding, layHold, liftHold } from './hold.ts';
-import { isKeeping, layReservation, liftReservation, type Reservation } from './reservation.ts';
+import { isKeeping, layReservation, liftReservation, type Reservation, withOwnReservations } from './reservation.ts';
 import { addUsage, compareAge, noUsage, type Usage, type Waiting, weightedShare } from './waiting.ts';
 
 export interface QueueRules {
@@ -49,7 +49,9 @@ class Pass {
   readonly #grants: Grant[] = [];
   readonly #holds = new Map<string, Hold>();
   readonly #usage: Map<string, Usage>;
-  readonly #reservations: ReadonlyMap<string, readonly Reservation[]>;
+  readonly #reservations: readonly Reservation[];
+  /** Reservations by the tenant that they are for. */
+  readonly #own = new Map<string, readonly Reservation[]>();
   /** Requests that have failed in this pass: what is free only shrinks, so the same request fails again. */
   readonly #failed = new Set<string>();
 
@@ -57,10 +59,7 @@ class Pass {
     this.#index = index;
     this.#input = input;
     this.#usage = new Map(input.usage);
-    this.#reservations = Map.groupBy(
-      input.reservations.filter(({ until }) => until > input.now),
-      ({ tenant }) => tenant,
-    );
+    this.#reservations = input.reservations.filter(({ until }) => until > input.now);
   }
 
   run(): PassResult {
@@ -130,7 +129,7 @@ class Pass {
   }
 
   #try(waiting: Waiting): boolean {
-    const key = JSON.stringify([waiting.request, this.#reservations.has(waiting.tenant) ? waiting.tenant : null]);
+    const key = JSON.stringify([waiting.request, this.#ownOf(waiting.tenant).length > 0 ? waiting.tenant : null]);
     if (this.#failed.has(key)) return false;
     const isGranted = this.#grant(waiting);
     if (!isGranted) this.#failed.add(key);
@@ -139,15 +138,21 @@ class Pass {
 
   /** Places the request; its tenant's reservations count as free. */
   #grant(waiting: Waiting): boolean {
-    const own = this.#reservations.get(waiting.tenant) ?? [];
-    for (const one of own) liftReservation(this.#index, one);
-    const placement = this.#index.find(waiting.request);
-    for (const part of placement?.parts ?? []) this.#index.book(waiting.id, part);
-    for (const one of own) layReservation(this.#index, one);
+    const placement = withOwnReservations(this.#index, this.#ownOf(waiting.tenant), () => {
+      const found = this.#index.find(waiting.request);
+      for (const part of found?.parts ?? []) this.#index.book(waiting.id, part);
+      return found;
+    });
     if (placement === undefined) return false;
     this.#grants.push({ waiting, placement });
     this.#usage.set(waiting.tenant, addUsage(this.#usage.get(waiting.tenant) ?? noUsage, placement.parts));
     return true;
+  }
+
+  #ownOf(tenant: string): readonly Reservation[] {
+    let own = this.#own.get(tenant);
+    if (own === undefined) this.#own.set(tenant, (own = this.#reservations.filter((one) => one.isFor(tenant))));
+    return own;
   }
 
   #shareOf(tenant: string): number {

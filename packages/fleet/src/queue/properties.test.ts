@@ -77,7 +77,7 @@ describe('the queue', () => {
     fc.assert(
       fc.property(fc.array(request, { minLength: 1, maxLength: 30 }), fc.array(fc.nat(100), { maxLength: 30 }), (requests, ends) => {
         const bench = new QueueBench(nodes(3), { holdAfter: 3, holdFor: 4, mostHolds: 2 });
-        bench.reservations = [{ id: 'r', tenant: 'a', until: 20, parts: [part] }];
+        bench.reservations = [{ id: 'r', isFor: (tenant) => tenant === 'a', until: 20, parts: [part] }];
         for (const [at, { count, nodes: number, tenant }] of requests.entries()) {
           bench.now++;
           bench.add(`q${at}`, ask(count, { nodes: number }), { tenant });

@@ -1,10 +1,13 @@
 import type { FleetIndex } from '../placement/fleet-index.ts';
 import type { PlacedPart } from '../placement/node.ts';
 
-/** Devices that people keep for a tenant. It takes what is free of them, and what becomes free; nothing is taken from anybody. */
+/**
+ * Devices that people keep for tenants. They take what is free of them, and what becomes free; nothing is taken from anybody. A `Hold` is something else: the queue keeps
+ * devices for a request that has waited long.
+ */
 export interface Reservation {
   readonly id: string;
-  readonly tenant: string;
+  readonly isFor: (tenant: string) => boolean;
   readonly until: number;
   readonly parts: readonly PlacedPart[];
 }
@@ -31,10 +34,20 @@ export function layReservation(index: FleetIndex, { id, parts }: Reservation): v
       );
     const devices = part.devices.filter((uuid) => !taken.has(uuid));
     if (devices.length === 0 && part.devices.length > 0) index.free(owner, part.node);
-    else index.book(owner, { node: part.node, devices, cpu: left('cpu'), memory: left('memory') });
+    else index.book(owner, { node: part.node, devices, cpu: left('cpu'), memory: left('memory'), kept: 'reserved' });
   }
 }
 
-export function liftReservation(index: FleetIndex, { id, parts }: Reservation): void {
+export function liftReservation(index: FleetIndex, { id, parts }: Pick<Reservation, 'id' | 'parts'>): void {
   for (const { node } of parts) index.free(prefix + id, node);
+}
+
+/** Runs `work` while the devices that are reserved for a tenant count as free. */
+export function withOwnReservations<T>(index: FleetIndex, own: readonly Reservation[], work: () => T): T {
+  for (const one of own) liftReservation(index, one);
+  try {
+    return work();
+  } finally {
+    for (const one of own) layReservation(index, one);
+  }
 }

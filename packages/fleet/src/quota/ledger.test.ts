@@ -1,10 +1,14 @@
+import type { FleetLimits, FleetQuotaSpec } from '@capstan/api';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { QuotaLedger } from './ledger.ts';
 import type { QuotaAmount } from './limits.ts';
 
 const gibibyte = 2 ** 30;
-const h100 = (gpus: number): QuotaAmount => ({ model: 'H100', gpus, gpuMemory: gpus * 80 * gibibyte });
+const amount = (rest: Partial<QuotaAmount>): QuotaAmount => ({ model: undefined, gpus: 0, gpuMemory: 0, cpu: 0, memory: 0, ...rest });
+const h100 = (gpus: number): QuotaAmount => amount({ model: 'H100', gpus, gpuMemory: gpus * 80 * gibibyte });
+const quota = (workspace: string, limits: FleetLimits): FleetQuotaSpec => ({ workspace, homes: false, limits });
+const homes = (limits: FleetLimits): FleetQuotaSpec => ({ homes: true, limits });
 
 function messages(ledger: QuotaLedger, workspace: string, asked: QuotaAmount, allocation?: string): string[] {
   return ledger.check(workspace, asked, allocation).map(({ message }) => message);
@@ -12,28 +16,31 @@ function messages(ledger: QuotaLedger, workspace: string, asked: QuotaAmount, al
 
 describe('a quota', () => {
   it('limits a model, the GPUs and their memory', () => {
-    const ledger = new QuotaLedger();
-    ledger.setWorkspace({
-      path: 'root:acme',
-      isHome: false,
-      limits: { gpus: 16, models: { H100: 8 }, gpuMemory: 640 * gibibyte },
-    });
+    const ledger = new QuotaLedger([quota('root:acme', { gpus: 16, models: { H100: 8 }, gpuMemory: '640Gi' })]);
     ledger.setUse('a', 'root:acme', h100(6));
     expect(messages(ledger, 'root:acme', h100(2))).toEqual([]);
     expect(messages(ledger, 'root:acme', h100(4))).toEqual([
       'the limit of root:acme is 8 H100; 6 H100 are in use, and 4 H100 were asked for',
       'the limit of root:acme is 640 GiB of GPU memory; 480 GiB of GPU memory are in use, and 320 GiB of GPU memory were asked for',
     ]);
-    expect(messages(ledger, 'root:acme', { model: 'A100', gpus: 11, gpuMemory: 0 })).toEqual([
+    expect(messages(ledger, 'root:acme', amount({ model: 'A100', gpus: 11 }))).toEqual([
       'the limit of root:acme is 16 GPUs; 6 GPUs are in use, and 11 GPUs were asked for',
     ]);
   });
 
+  it('limits cores, memory and the number of allocations', () => {
+    const ledger = new QuotaLedger([quota('root:acme', { cpu: '1500m', memory: '4Gi', allocations: 1 })]);
+    expect(messages(ledger, 'root:acme', amount({ cpu: 1_500, memory: 4 * gibibyte }))).toEqual([]);
+    ledger.setUse('a', 'root:acme', amount({ cpu: 1_000 }));
+    expect(messages(ledger, 'root:acme', amount({ cpu: 1_000, memory: 5 * gibibyte }))).toEqual([
+      'the limit of root:acme is 1.5 CPUs; 1 CPU is in use, and 1 CPU was asked for',
+      'the limit of root:acme is 4 GiB of memory; 0 GiB of memory are in use, and 5 GiB of memory were asked for',
+      'the limit of root:acme is 1 allocation; 1 allocation is in use, and 1 allocation was asked for',
+    ]);
+  });
+
   it('holds for the sum of everything below a workspace, and names the workspace whose limit it is', () => {
-    const ledger = new QuotaLedger();
-    ledger.setWorkspace({ path: 'root:acme', isHome: false, limits: { gpus: 10 } });
-    ledger.setWorkspace({ path: 'root:acme:a', isHome: false, limits: { gpus: 8 } });
-    ledger.setWorkspace({ path: 'root:acme:b', isHome: false });
+    const ledger = new QuotaLedger([quota('root:acme', { gpus: 10 }), quota('root:acme:a', { gpus: 8 })]);
     ledger.setUse('1', 'root:acme:a', h100(4));
     ledger.setUse('2', 'root:acme:b', h100(4));
     expect(ledger.check('root:acme:a', h100(3))).toMatchObject([
@@ -46,21 +53,35 @@ describe('a quota', () => {
     expect(ledger.check('root:acmeplus', h100(99))).toEqual([]);
   });
 
-  it('has a default for homes', () => {
-    const ledger = new QuotaLedger({ gpus: 2 });
-    ledger.setWorkspace({ path: 'root:users:ann', isHome: true });
-    ledger.setWorkspace({ path: 'root:users:bob', isHome: true, limits: { gpus: 4 } });
-    expect(messages(ledger, 'root:users:ann', h100(3))).toEqual([
-      'the limit of root:users:ann is 2 GPUs; 0 GPUs are in use, and 3 GPUs were asked for',
+  it('has a default for homes, which holds for each of them with everything below it', () => {
+    const ledger = new QuotaLedger([homes({ gpus: 2 }), quota('user:bob', { gpus: 4 })]);
+    expect(messages(ledger, 'user:ann', h100(3))).toEqual([
+      'the limit of user:ann is 2 GPUs; 0 GPUs are in use, and 3 GPUs were asked for',
     ]);
-    expect(messages(ledger, 'root:users:bob', h100(3))).toEqual([]);
+    expect(messages(ledger, 'user:bob', h100(3))).toEqual([]);
+    expect(messages(ledger, '1dpddb2vcnn972u1', h100(3))).toHaveLength(1);
+    ledger.setUse('1', 'user:ann:project', h100(2));
+    expect(messages(ledger, 'user:ann', h100(1))).toHaveLength(1);
+    expect(messages(ledger, 'user:eve', h100(1))).toEqual([]);
+    expect(messages(ledger, 'root:acme', h100(99))).toEqual([]);
+  });
+
+  it('is the smallest of all for the same workspace', () => {
+    const ledger = new QuotaLedger([
+      quota('root:acme', { gpus: 9, models: { H100: 4 } }),
+      quota('root:acme', { gpus: 5, models: { A100: 1 } }),
+    ]);
+    expect(ledger.uses('root:acme').map(({ model, limit }) => [model, limit])).toEqual([
+      ['H100', 4],
+      ['A100', 1],
+      [undefined, 5],
+    ]);
   });
 
   it('does not count an allocation twice that is checked again', () => {
-    const ledger = new QuotaLedger();
-    ledger.setWorkspace({ path: 'root:acme', isHome: false, limits: { gpus: 8, models: { H100: 4 } } });
-    ledger.setUse('any', 'root:acme', { model: undefined, gpus: 6, gpuMemory: 0 });
-    expect(messages(ledger, 'root:acme', { model: 'A100', gpus: 6, gpuMemory: 0 }, 'any')).toEqual([]);
+    const ledger = new QuotaLedger([quota('root:acme', { gpus: 8, models: { H100: 4 } })]);
+    ledger.setUse('any', 'root:acme', amount({ gpus: 6 }));
+    expect(messages(ledger, 'root:acme', amount({ model: 'A100', gpus: 6 }), 'any')).toEqual([]);
     expect(ledger.check('root:acme', h100(6), 'any')).toMatchObject([{ resource: 'model', limit: 4, used: 0, asked: 6 }]);
     expect(ledger.check('root:acme', h100(3))).toMatchObject([{ resource: 'gpus', used: 6 }]);
   });
@@ -72,9 +93,8 @@ describe('a quota', () => {
     });
     fc.assert(
       fc.property(steps, (list) => {
-        const ledger = new QuotaLedger();
+        const ledger = new QuotaLedger(['root', ...paths].map((path) => quota(path, { gpus: 0 })));
         const uses = new Map<number, { path: string; gpus: number }>();
-        for (const path of ['root', ...paths]) ledger.setWorkspace({ path, isHome: false, limits: { gpus: 0 } });
         for (const { id, path, gpus, isCleared } of list) {
           if (isCleared) ledger.clearUse(`${id}`);
           else ledger.setUse(`${id}`, path, h100(gpus));
