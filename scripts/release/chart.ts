@@ -1,8 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { tar } from './archive/tar.ts';
-import { tree } from './archive/tree.ts';
+import { tar, treeEntries } from '@capstan/node-agent';
 import { root } from './place.ts';
 
 /** Packs the Helm chart as `helm package` would, without Helm. Returns the path. */
@@ -13,6 +12,6 @@ export function packChart(output: string): string {
   mkdirSync(output, { recursive: true });
   // Not capstan-<version>.tgz, which is the package of the command.
   const path = join(output, `capstan-chart-${version}.tgz`);
-  writeFileSync(path, gzipSync(tar(tree(folder, 'capstan'))));
+  writeFileSync(path, gzipSync(tar(treeEntries(folder, 'capstan'))));
   return path;
 }

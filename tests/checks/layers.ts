@@ -57,6 +57,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'workspaces',
     'presence',
     'node-agents',
+    'agent-archives',
     'tunnels',
     'metrics',
     'pipeline',

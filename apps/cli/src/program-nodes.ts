@@ -1,11 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EnrollFlags } from './commands/node.ts';
 import type { NodeAgentFlags } from './commands/node-agent.ts';
+import type { NodeArchiveFlags } from './commands/node-archive.ts';
 import type { InventoryFlags } from './commands/node-inventory.ts';
+import { defaultDataDirectory } from './commands/options.ts';
 import { examples } from './help.ts';
 import { logFormats } from './log.ts';
 import { outputFormats } from './output.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
+import { dataDirectoryOption } from './program-processes.ts';
 import type { ConnectionFlags } from './workspaces/connection.ts';
 
 const defaultStateDirectory = '/var/lib/capstan-node-agent';
@@ -17,6 +20,8 @@ function minutes(value: string): number {
 
 const outputOption = (): Option => new Option('-o, --output <format>', 'another format than the table').choices([...outputFormats]);
 const minutesOption = (): Option => new Option('--minutes <number>', 'how long the command can be used').argParser(minutes).default(30);
+
+const installedOption = (): Option => new Option('--installed', 'for a machine that has the command capstan');
 
 /** `capstan node` and `capstan node-agent`: the machines of the fleet. */
 export function addNodes(program: Command): void {
@@ -35,8 +40,9 @@ export function addNodes(program: Command): void {
     );
   const command = (name: string, description: string): Command =>
     node.command(name).description(description).addOption(kubeconfigOption()).addOption(contextOption());
-  command('enroll <name>', 'Print the command that makes a machine a node. It works once.')
+  command('enroll <name>', 'Print the command that makes a machine a node. It works once, and needs only curl.')
     .addOption(minutesOption())
+    .addOption(installedOption())
     .action(async (name: string, flags: EnrollFlags) => (await import('./commands/node.ts')).enrollNode(name, flags));
   command('list', 'List the nodes, their GPUs, and whether their agents are alive.')
     .addOption(outputOption())
@@ -49,10 +55,30 @@ export function addNodes(program: Command): void {
   );
   command('unlock <name>', 'Print the command that enrols a locked node again, for the machine that is the right one.')
     .addOption(minutesOption())
+    .addOption(installedOption())
     .action(async (name: string, flags: EnrollFlags) => (await import('./commands/node.ts')).unlockNode(name, flags));
+  addArchive(node);
   addStates(command);
   addCleaning(command);
   addAgent(program);
+}
+
+function addArchive(node: Command): void {
+  node
+    .command('archive')
+    .description(
+      'Build the archive from which machines install the agent. A running API server on the same data directory serves it at once.',
+    )
+    .addOption(new Option('--arch <architecture>', 'of the machines (default: that of this one)').choices(['x64', 'arm64']))
+    .addOption(dataDirectoryOption().default(defaultDataDirectory))
+    .addOption(new Option('--build <text>', 'the build in the version, instead of a hash of the contents').argParser(buildName).hideHelp())
+    .addHelpText('after', examples(['capstan node archive --arch arm64', 'fetches Node for arm64 with npm, and verifies it']))
+    .action(async (flags: NodeArchiveFlags) => (await import('./commands/node-archive.ts')).nodeArchive(flags));
+}
+
+function buildName(value: string): string {
+  if (!/^[0-9a-zA-Z.-]{1,40}$/.test(value)) throw new InvalidArgumentError('expected letters, digits, dots and hyphens.');
+  return value;
 }
 
 function addStates(command: (name: string, description: string) => Command): void {
@@ -99,12 +125,13 @@ function addAgent(program: Command): void {
     .addOption(
       new Option('--gpus <file>', 'a file that declares GPUs, for a machine without any (default: gpus.yaml in the state directory)'),
     )
+    .addOption(new Option('--enroll-only', 'end when this machine is a node'))
     .addOption(new Option('--echo', 'answer requests to the node with what they send, to test connections').hideHelp())
     .addOption(new Option('--log-format <format>', 'plain lines, or a JSON object per line (default: text)').choices([...logFormats]))
     .addHelpText(
       'after',
       examples(
-        ['capstan node-agent --server https://10.0.0.1:6443 --token T --ca-hash H', 'as "capstan node enroll" prints it'],
+        ['capstan node-agent --server https://10.0.0.1:6443 --token T --ca-hash H', 'as "capstan node enroll --installed" prints it'],
         ['capstan node-agent', 'once the machine is a node'],
       ),
     )

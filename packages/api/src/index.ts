@@ -1,4 +1,5 @@
 export * from './capstan/accounts.ts';
+export * from './capstan/agent-archives.ts';
 export * from './capstan/audit.ts';
 export { boundObjects } from './capstan/bound-objects.ts';
 export * from './capstan/node-accounts.ts';

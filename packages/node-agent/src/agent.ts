@@ -98,6 +98,16 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   }
 }
 
+/** Makes this machine a node if it is none, and returns the name of the node; undefined if the signal aborts first. Rejects like `runAgent`. */
+export async function enrollMachine(
+  options: Pick<AgentOptions, 'stateDirectory' | 'join' | 'log' | 'signal'>,
+): Promise<string | undefined> {
+  const { stateDirectory, join: invitation, log, signal } = options;
+  const state = await StateDirectory.open(stateDirectory);
+  const backoff = { base: 500, max: 5_000, random: Math.random };
+  return (await obtainIdentity(state, { join: invitation, now: () => new Date(), backoff, log, signal }))?.node;
+}
+
 /** Returns a function that describes this machine and its GPUs as they are now. */
 async function describer({ version = 'unknown', now = () => new Date() }: AgentOptions): Promise<(gpus: GpuMonitor) => ReportedStatus> {
   const machine = await describeMachine(version);

@@ -1,4 +1,7 @@
-export { type AgentOptions, runAgent } from './agent.ts';
+export { type AgentOptions, enrollMachine, runAgent } from './agent.ts';
+export { type ArchiveParts, type BuiltArchive, buildArchive } from './archive/archive.ts';
+export { type Entry, tar } from './archive/tar.ts';
+export { fileEntry, textEntry, treeEntries } from './archive/tree.ts';
 export { GpuError, type GpuErrorCode } from './gpus/errors.ts';
 export type { ExpectedGpu, TrackerOptions } from './gpus/health/tracker.ts';
 export { GpuMonitor, type GpuMonitorOptions } from './gpus/monitor.ts';

@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Entry } from '../archive/tar.ts';
-import { file, text, tree } from '../archive/tree.ts';
+import { type Entry, fileEntry, textEntry, treeEntries } from '@capstan/node-agent';
 import { commandManifest } from '../npm/command.ts';
 import { manifestOf, root } from '../place.ts';
 import { imageArchive } from './layout.ts';
@@ -53,10 +52,10 @@ function commandEntries(): Entry[] {
   // Without `env`, which the image does not contain.
   const program = readFileSync(join(root, 'apps/cli/bin/capstan'), 'utf8').replace(/^#!.*/, '#!/usr/local/bin/node');
   return [
-    { ...text(`${home}/bin/capstan`, program), mode: 0o755 },
-    text(`${home}/package.json`, `${JSON.stringify(commandManifest(), undefined, 2)}\n`),
-    file(join(root, 'LICENSE'), `${home}/LICENSE`),
-    ...tree(join(root, 'apps/cli/dist'), `${home}/dist`),
+    { ...textEntry(`${home}/bin/capstan`, program), mode: 0o755 },
+    textEntry(`${home}/package.json`, `${JSON.stringify(commandManifest(), undefined, 2)}\n`),
+    fileEntry(join(root, 'LICENSE'), `${home}/LICENSE`),
+    ...treeEntries(join(root, 'apps/cli/dist'), `${home}/dist`),
     { path: 'usr/local/bin/capstan', type: 'link', target: '/opt/capstan/bin/capstan' },
   ];
 }

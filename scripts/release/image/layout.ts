@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { type Entry, tar } from '../archive/tar.ts';
-import { text } from '../archive/tree.ts';
+import { type Entry, tar, textEntry } from '@capstan/node-agent';
 
 export interface ImageDescription {
   /** With its tag. */
@@ -57,9 +56,9 @@ export function imageArchive({ name, layers, architecture, run, created }: Image
   const saved = [{ Config: pathOf(configuration), RepoTags: [name], Layers: packed.map(pathOf) }];
   const blobs = [...packed, configuration, manifest].map((one): Entry => ({ path: pathOf(one), type: 'file', content: one.bytes }));
   const archive = tar([
-    text('oci-layout', '{"imageLayoutVersion":"1.0.0"}'),
-    text('index.json', JSON.stringify(index)),
-    text('manifest.json', JSON.stringify(saved)),
+    textEntry('oci-layout', '{"imageLayoutVersion":"1.0.0"}'),
+    textEntry('index.json', JSON.stringify(index)),
+    textEntry('manifest.json', JSON.stringify(saved)),
     ...blobs,
   ]);
   return { archive, digest: manifest.digest };

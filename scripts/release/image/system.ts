@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Entry } from '../archive/tar.ts';
-import { file, text } from '../archive/tree.ts';
+import { type Entry, fileEntry, textEntry } from '@capstan/node-agent';
 
 /** The user of the image, which owns only the data. */
 export const imageUser = 65_532;
@@ -16,13 +15,16 @@ export function systemEntries(): Entry[] {
   const node = nodeFolder();
   const program = join(node, 'bin/node');
   return [
-    file(program, 'usr/local/bin/node'),
-    file(join(node, 'LICENSE'), 'usr/share/doc/node/LICENSE'),
-    ...librariesOf(program).map((library) => file(library, library.slice(1))),
+    fileEntry(program, 'usr/local/bin/node'),
+    fileEntry(join(node, 'LICENSE'), 'usr/share/doc/node/LICENSE'),
+    ...librariesOf(program).map((library) => fileEntry(library, library.slice(1))),
     ...copyrights(),
-    text('etc/passwd', `root:x:0:0:root:/:/sbin/nologin\ncapstan:x:${imageUser}:${imageUser}:Capstan:/${dataDirectory}:/sbin/nologin\n`),
-    text('etc/group', `root:x:0:\ncapstan:x:${imageUser}:\n`),
-    text('etc/nsswitch.conf', 'hosts: files dns\n'),
+    textEntry(
+      'etc/passwd',
+      `root:x:0:0:root:/:/sbin/nologin\ncapstan:x:${imageUser}:${imageUser}:Capstan:/${dataDirectory}:/sbin/nologin\n`,
+    ),
+    textEntry('etc/group', `root:x:0:\ncapstan:x:${imageUser}:\n`),
+    textEntry('etc/nsswitch.conf', 'hosts: files dns\n'),
     { path: 'tmp', type: 'directory', mode: 0o1777 },
     { path: dataDirectory, type: 'directory', mode: 0o700, owner: imageUser },
   ];
@@ -49,5 +51,5 @@ function copyrights(): Entry[] {
   return ['libc6', 'libstdc++6', 'libgcc-s1']
     .map((name) => `/usr/share/doc/${name}/copyright`)
     .filter((path) => existsSync(path))
-    .map((path) => file(path, path.slice(1)));
+    .map((path) => fileEntry(path, path.slice(1)));
 }

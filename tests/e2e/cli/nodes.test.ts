@@ -24,7 +24,7 @@ describe('capstan node', { timeout: 60_000 }, () => {
     let command = '';
     // The platform installs the kinds some time after the first start.
     await vi.waitFor(async () => {
-      const { code, stdout } = await node('enroll', name);
+      const { code, stdout } = await node('enroll', name, '--installed');
       expect(code).toBe(0);
       command = stdout;
     }, patience);

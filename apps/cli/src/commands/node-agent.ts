@@ -1,5 +1,5 @@
 import { isNodeName } from '@capstan/api';
-import { AgentError, echo, runAgent } from '@capstan/node-agent';
+import { AgentError, echo, enrollMachine, runAgent } from '@capstan/node-agent';
 import { Failure } from '../failure.ts';
 import { type LogFormat, processLog } from '../log.ts';
 import { inviteThisMachine, nodeNameOf } from '../nodes/self-enrollment.ts';
@@ -17,6 +17,7 @@ export interface NodeAgentFlags {
   readonly stateDir: string;
   readonly gpus?: string;
   readonly echo?: boolean;
+  readonly enrollOnly?: boolean;
   readonly logFormat?: LogFormat;
 }
 
@@ -29,6 +30,7 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
   const log = processLog({ process: 'node-agent', format: logFormat });
   try {
     const join = invitationIn(flags) ?? (await ownInvitation(flags, { signal, log }));
+    if (flags.enrollOnly === true) return await enrollOnly({ stateDirectory: stateDir, join, log, signal });
     await runAgent({
       stateDirectory: stateDir,
       join,
@@ -47,6 +49,16 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
     throw error;
   }
   if (process.connected) process.disconnect();
+}
+
+/** In milliseconds: nobody wants to wait longer for a server that does not answer. */
+const enrollTimeout = 60_000;
+
+async function enrollOnly(options: Parameters<typeof enrollMachine>[0]): Promise<void> {
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(enrollTimeout)]);
+  const node = await enrollMachine({ ...options, signal });
+  if (node === undefined) throw new Failure('unexpected', 'this machine could not be enrolled: no server answered in time.');
+  options.log(`this machine is the node ${node}`);
 }
 
 /** The invitation of a join command; undefined without one. */

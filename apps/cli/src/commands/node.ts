@@ -3,26 +3,29 @@ import type { Client } from '@capstan/client';
 import { Failure } from '../failure.ts';
 import { found, installed } from '../nodes/answers.ts';
 import { invite } from '../nodes/enrollment.ts';
+import { agentCommand, installCommand } from '../nodes/join-command.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 import { bookedOn } from './node-state.ts';
 
 export interface EnrollFlags extends ConnectionFlags {
   readonly minutes: number;
+  /** For a machine that has the command. */
+  readonly installed?: boolean;
 }
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 const platformOf = (client: Client): Client => client.cluster(platformWorkspace);
 
 /** Creates a token for one machine, and prints the command that makes it the node. */
-export async function enrollNode(node: string, { minutes, ...flags }: EnrollFlags): Promise<void> {
+export async function enrollNode(node: string, { minutes, installed: isInstalled, ...flags }: EnrollFlags): Promise<void> {
   if (!isNodeName(node))
     throw new Failure(
       'usage',
       `expected a name of at most 58 lower-case letters, digits and hyphens for the node, found ${JSON.stringify(node)}.`,
     );
   using client = workspaceClient(flags);
-  const { server, token, authorityHash } = await installed(invite(client, { node, minutes }));
-  write(`capstan node-agent --server ${server} --token ${token} --ca-hash ${authorityHash}`);
+  const invitation = await installed(invite(client, { node, minutes }));
+  write(isInstalled === true ? agentCommand(invitation) : installCommand(invitation));
 }
 
 /** Ends the identity of a node at once. */

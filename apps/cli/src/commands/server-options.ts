@@ -11,10 +11,12 @@ import {
   type WebhookConnection,
 } from '@capstan/apiserver';
 import { connectionOf, loadKubeconfig } from '@capstan/client';
+import { agentArchives } from '../agent-archives/preparation.ts';
 import type { ApiServerConfig } from '../config/apiserver.ts';
 import { Failure } from '../failure.ts';
 import { processLog } from '../log.ts';
 import type { ApiServerSettings } from './options.ts';
+import { capstanVersion } from './version.ts';
 
 type Part<Name extends keyof ApiServerConfig> = NonNullable<ApiServerConfig[Name]>;
 
@@ -35,6 +37,8 @@ export function serverOptions({
     port,
     optionalVersions,
     log: processLog({ process: 'apiserver', format: logFormat }),
+    version: capstanVersion(),
+    agentArchives: agentArchives(dataDirectory),
     ...(advertise && { advertise }),
     ...(file.listen?.names && { names: file.listen.names }),
     ...(etcdEndpoints && { etcd: etcdOptions(etcdEndpoints, file.etcd ?? {}) }),

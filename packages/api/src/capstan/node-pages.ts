@@ -1,5 +1,7 @@
 /** The certificate of the authority, in PEM, for everybody. */
 export const authorityPath = '/capstan/authority';
+/** Below it, the certificate of the authority with this SHA-256, as DER: programs without a parser can compare the hash of the bytes. */
+export const authorityByHashPath = '/capstan/authority/';
 /** The API servers of the installation, for node agents. */
 export const serversPath = '/capstan/servers';
 export const enrollPath = '/capstan/nodes/enroll';
@@ -54,4 +56,8 @@ export type NodeRefusal =
 /** Response of `GET /capstan/servers`. */
 export interface ServerList {
   readonly servers: readonly { readonly name: string; readonly url: string }[];
+  /** The version of the server that answers. Absent in old servers. */
+  readonly version?: string;
+  /** The oldest version of agents that it works with. */
+  readonly oldestAgent?: string;
 }

@@ -43,8 +43,8 @@ export interface Exchange {
   /** The body as it arrives, for those who pass it on. */
   bodyStream(): Readable;
   send(answer: Answer): void;
-  /** Starts a streaming response. */
-  stream(code: number, type: string): AnswerStream;
+  /** Starts a streaming response. Exactly `length` bytes must follow if it is given. */
+  stream(code: number, type: string, length?: number): AnswerStream;
   readonly answered: boolean;
   /** The status code sent; 0 before that. */
   readonly code: number;

@@ -67,10 +67,11 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     this.#response.destroy();
   }
 
-  stream(code: number, type: string): AnswerStream {
+  stream(code: number, type: string, length?: number): AnswerStream {
     this.code = code;
     const response = this.#response;
-    response.writeHead(code, [...this.extra, ...(type === '' ? [] : ['Content-Type', type]), 'Transfer-Encoding', 'chunked']);
+    const framing = length === undefined ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', String(length)];
+    response.writeHead(code, [...this.extra, ...(type === '' ? [] : ['Content-Type', type]), ...framing]);
     response.flushHeaders();
     return {
       write: (chunk) => void response.write(chunk),

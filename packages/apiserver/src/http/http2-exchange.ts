@@ -60,10 +60,10 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     this.#stream.destroy();
   }
 
-  stream(code: number, type: string): AnswerStream {
+  stream(code: number, type: string, length?: number): AnswerStream {
     this.code = code;
     const stream = this.#stream;
-    stream.respond(this.#answerHeaders(code, type));
+    stream.respond(this.#answerHeaders(code, type, length === undefined ? undefined : String(length)));
     return {
       write: (chunk) => void stream.write(chunk),
       get pending() {

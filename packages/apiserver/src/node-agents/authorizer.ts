@@ -1,5 +1,7 @@
 import {
+  agentFilesPath,
   apiServerGroup,
+  authorityByHashPath,
   authorityPath,
   type ClusterId,
   enrollPath,
@@ -37,6 +39,7 @@ const publicPages = new Map([
   [authorityPath, 'get'],
   [renewPath, 'post'],
 ]);
+const publicFolders = [authorityByHashPath, agentFilesPath];
 const harmless = /^\/(api|apis|openapi|version|healthz|livez|readyz)(\/|$)/;
 
 const readVerbs = new Set(['get', 'list', 'watch']);
@@ -50,7 +53,7 @@ export function agentAuthorizer<G extends Gate>(others: G, platform: () => Clust
     authorize(attributes: Attributes) {
       const { user, isResource, path, verb } = attributes;
       if (!isResource && path.startsWith('/capstan/') && attributes.cluster === rootCluster) {
-        if (publicPages.get(path) === verb) return allowed;
+        if (publicPages.get(path) === verb || (verb === 'get' && publicFolders.some((folder) => path.startsWith(folder)))) return allowed;
         if (path === relayPath) return verb === 'post' && user.groups.includes(apiServerGroup) ? allowed : forServers;
       }
       if (!user.name.startsWith('system:capstan-node-')) return others.authorize(attributes);

@@ -71,7 +71,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
       more: new Map([
         ...own,
         auditPage(new AuditQueries({ file: logFile }), kinds.spaces.tree),
-        ...nodePagesOf(access, { membership, cache, pki, now }),
+        ...nodePagesOf(access, { membership, cache, pki, now }, options),
         ...pagesOf(parts, options),
       ]),
     }),

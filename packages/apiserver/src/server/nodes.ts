@@ -1,5 +1,7 @@
 import { type ClusterId, platformWorkspace } from '@capstan/api';
 import { trustedAuthorities } from '@capstan/pki';
+import { AgentArchives } from '../agent-archives/archives.ts';
+import { archivePages } from '../agent-archives/pages.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Serving } from '../handlers/serving.ts';
 import type { Gauge } from '../metrics/metrics.ts';
@@ -105,10 +107,12 @@ export function keepNodesTidy(
 export function nodePagesOf(
   { nodes, identities: { authenticator } }: Pick<Access, 'nodes' | 'identities'>,
   { membership, cache, pki, now }: { membership: NodeMembership; cache: WatchCache; pki: LivePki; now: () => Date },
+  { version, agentArchives }: ServerOptions,
 ): [string, Page][] {
   return [
     ...tunnelPages({ ...nodes, authenticator }),
-    ...nodePages({ membership, objects: cache, authority: () => trustedAuthorities(pki.current), now }),
+    ...nodePages({ membership, objects: cache, authority: () => trustedAuthorities(pki.current), version, now }),
+    ...archivePages(new AgentArchives(agentArchives)),
   ];
 }
 

@@ -1,5 +1,6 @@
 import type { EtcdStoreOptions } from '@capstan/store';
 import type { TunnelLimits } from '@capstan/streams';
+import type { AgentArchivesOptions } from '../agent-archives/archives.ts';
 import type { AuditLogOptions } from '../audit/log.ts';
 import type { OidcOptions } from '../authn/oidc.ts';
 import type { KubeletOptions } from '../connect/kubelet.ts';
@@ -75,6 +76,10 @@ export interface ServerOptions {
   readonly nodeCertificateLifetime?: number;
   /** Windows, pings and the number of streams of tunnels. */
   readonly tunnelLimits?: Partial<TunnelLimits>;
+  /** Where bare machines get the node agent from; they get none when absent. */
+  readonly agentArchives?: AgentArchivesOptions;
+  /** The version of Capstan, for node agents. */
+  readonly version?: string;
   readonly log: (line: string) => void;
   /** Stops the server. */
   readonly signal?: AbortSignal;

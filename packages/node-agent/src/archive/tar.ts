@@ -11,6 +11,11 @@ const modes = { file: 0o644, link: 0o777, directory: 0o755 } as const;
 
 /** An archive in the ustar format. Entries are sorted and have no time, so that the same contents produce the same bytes. */
 export function tar(entries: readonly Entry[]): Buffer {
+  return Buffer.concat([...tarParts(entries)]);
+}
+
+/** The same archive in pieces, without a copy of the contents. */
+export function* tarParts(entries: readonly Entry[]): Generator<Buffer> {
   const byPath = new Map(entries.map((entry) => [entry.path, entry]));
   for (const { path } of entries)
     for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
@@ -19,11 +24,13 @@ export function tar(entries: readonly Entry[]): Buffer {
     }
   // A directory sorts before its content, because its path is shorter.
   const sorted = [...byPath.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
-  const parts = sorted.flatMap((entry) => {
+  for (const entry of sorted) {
     const content = entry.type === 'file' ? entry.content : Buffer.alloc(0);
-    return [header(entry, content.length), content, Buffer.alloc((block - (content.length % block)) % block)];
-  });
-  return Buffer.concat([...parts, Buffer.alloc(2 * block)]);
+    yield header(entry, content.length);
+    yield content;
+    yield Buffer.alloc((block - (content.length % block)) % block);
+  }
+  yield Buffer.alloc(2 * block);
 }
 
 function header(entry: Entry, size: number): Buffer {
