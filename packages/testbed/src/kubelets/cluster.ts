@@ -6,16 +6,16 @@ import { capstanProgram } from '../capstan.ts';
 import { TestAuthority } from '../certificates.ts';
 import { Child } from '../child.ts';
 import { type CommandResult, output, run } from '../command.ts';
+import { hubAddress, plugIn, startHub } from '../hosts/hub.ts';
+import { Machine } from '../hosts/machine.ts';
 import { controllersBesideCapstan } from '../kube-controller-manager.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../temporary.ts';
 import { containerdEnvironment } from '../tools/containerd.ts';
 import { requireTool, tool } from '../tools/tool.ts';
 import { cgroupProblem } from './cgroups.ts';
 import { buildImage, busyboxImage, type ImageDescription, pauseImage } from './images.ts';
-import { Machine } from './machine.ts';
 import { KubeletNode, proxyArguments } from './node.ts';
 
-const hubAddress = '192.0.2.1';
 const addressOf = (index: number): string => `192.0.2.${11 + index}`;
 const podPrefixOf = (index: number): string => `10.88.${1 + index}`;
 
@@ -75,7 +75,9 @@ export class KubeletCluster implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const directory = stack.use(temporaryDirectory('kubelets'));
     const hub = stack.use(await startHub());
-    const machines = await Promise.all(Array.from({ length: options.nodes }, (_, index) => Machine.start(`node-${index + 1}`, 'all')));
+    const machines = await Promise.all(
+      Array.from({ length: options.nodes }, (_, index) => Machine.start(`node-${index + 1}`, { isolation: 'all' })),
+    );
     for (const machine of machines) stack.use(machine);
     await connect(hub, machines);
     const hosts = machines.map((_, index) => `${addressOf(index)} node-${index + 1}\n`);
@@ -207,32 +209,9 @@ export function startKubeletCluster(options: KubeletClusterOptions): Promise<Kub
   return KubeletCluster.start(options);
 }
 
-/** A network with a bridge that all nodes are connected to. */
-async function startHub(): Promise<Machine> {
-  const hub = await Machine.start('hub', 'network');
-  try {
-    for (const command of ['link set lo up', 'link add nodes type bridge', `address add ${hubAddress}/24 dev nodes`, 'link set nodes up'])
-      await hub.run('ip', ...command.split(' '));
-    await hub.run('ip', 'route', 'add', 'default', 'dev', 'nodes');
-  } catch (error) {
-    await hub[Symbol.asyncDispose]();
-    throw error;
-  }
-  return hub;
-}
-
 /** Connects the machines to the hub, and routes the addresses of pods to their nodes. */
 async function connect(hub: Machine, machines: readonly Machine[]): Promise<void> {
-  for (const [index, machine] of machines.entries()) {
-    const link = `node-${index + 1}`;
-    await hub.run('ip', 'link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(machine.pid));
-    await hub.run('ip', 'link', 'set', link, 'master', 'nodes', 'up');
-    const ip = (command: string): Promise<string> => machine.run('ip', ...command.split(' '));
-    await ip('link set lo up');
-    await ip(`address add ${addressOf(index)}/24 dev eth0`);
-    await ip('link set eth0 up');
-    await ip(`route add default via ${hubAddress}`);
-  }
+  for (const [index, machine] of machines.entries()) await plugIn(hub, machine, { link: `node-${index + 1}`, address: addressOf(index) });
   for (const [index] of machines.entries()) {
     const route = ['route', 'add', `${podPrefixOf(index)}.0/24`, 'via', addressOf(index)];
     await hub.run('ip', ...route);

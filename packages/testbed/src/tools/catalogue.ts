@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { containerdTree } from './containerd.ts';
 import type { DebianTree } from './debian-tree.ts';
+import { faketimeTree } from './faketime.ts';
 import { haproxyTree } from './haproxy.ts';
 import { podmanTree } from './podman.ts';
 
@@ -13,6 +14,7 @@ export type ToolName =
   | 'openssl'
   | 'podman'
   | 'haproxy'
+  | 'faketime'
   | 'containerd'
   | 'kube-apiserver'
   | 'kube-controller-manager'
@@ -125,6 +127,7 @@ const described: readonly ToolDescription[] = [
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
   { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
   { name: 'haproxy', version: 'debian', onPath: { atLeast: '2.4.0', versionArgs: ['-v'] }, debianTree: haproxyTree },
+  { name: 'faketime', version: 'debian', debianTree: faketimeTree },
   // The whole tree is needed, so one on PATH is not enough.
   { name: 'containerd', version: 'debian-2', debianTree: containerdTree },
   kcpPlugin('kubectl-ws'),

@@ -11,6 +11,12 @@ const endsWithParent = ['setpriv', '--pdeathsig', 'KILL'] as const;
 
 type Isolation = 'network' | 'all';
 
+export interface MachineOptions {
+  readonly isolation: Isolation;
+  /** A control group of version 2 for all its processes. Inside, it is the root of all groups. */
+  readonly group?: string;
+}
+
 /**
  * A pretended machine: network and mounts, and optionally processes and host name of its own. All of that belongs to one process, so it
  * disappears with that process, and that process ends with the test, however the test ends.
@@ -18,12 +24,12 @@ type Isolation = 'network' | 'all';
 export class Machine implements AsyncDisposable {
   readonly pid: number;
   readonly #holder: Child;
-  readonly #isolation: Isolation;
+  readonly #options: MachineOptions;
 
-  private constructor(holder: Child, pid: number, isolation: Isolation) {
+  private constructor(holder: Child, pid: number, options: MachineOptions) {
     this.#holder = holder;
     this.pid = pid;
-    this.#isolation = isolation;
+    this.#options = options;
   }
 
   /** Why none can be started here; undefined if one can. */
@@ -32,7 +38,7 @@ export class Machine implements AsyncDisposable {
     for (const program of ['ip', 'nsenter', 'unshare', 'setpriv'])
       if ((await run(program, ['--version'])).code === -1) return `namespaces need the program ${program}`;
     try {
-      await using machine = await Machine.start('probe', 'all');
+      await using machine = await Machine.start('probe', { isolation: 'all' });
       await machine.run('ip', 'link', 'set', 'lo', 'up');
       return undefined;
     } catch (error) {
@@ -40,32 +46,36 @@ export class Machine implements AsyncDisposable {
     }
   }
 
-  static async start(name: string, isolation: Isolation): Promise<Machine> {
-    const all = ['--uts', '--ipc', '--pid', '--fork', '--kill-child', '--mount-proc'];
-    const held = isolation === 'all' ? [...all, ...reaping] : waiting;
-    const [last] = isolation === 'all' ? reaping : waiting;
-    const holder = new Child(name, [...endsWithParent, 'unshare', '--net', '--mount', ...held]);
+  static async start(name: string, options: MachineOptions): Promise<Machine> {
+    const isAll = options.isolation === 'all';
+    const all = ['--uts', '--ipc', '--pid', '--fork', '--kill-child', '--mount-proc', ...reaping];
+    const held = isAll ? all : waiting;
+    const [last] = isAll ? reaping : waiting;
+    const grouped = options.group === undefined ? [] : ['--cgroup'];
+    const holder = new Child(name, [...endsWithParent, ...entering(options), 'unshare', '--net', '--mount', ...grouped, ...held]);
     let pid = holder.pid;
     const outside = readlinkSync('/proc/self/ns/net');
     try {
       await holder.waitUntil('its namespaces', () => {
-        if (isolation === 'all') pid = childrenOf(holder.pid)[0] ?? holder.pid;
+        if (isAll) pid = childrenOf(holder.pid)[0] ?? holder.pid;
         // That program starts last, when all namespaces are in place.
-        return commandOf(pid) === last && readlinkSync(`/proc/${pid}/ns/net`) !== outside;
+        return commandOf(pid) === last && pid !== (isAll ? holder.pid : 0) && readlinkSync(`/proc/${pid}/ns/net`) !== outside;
       });
     } catch (error) {
       await holder.kill();
       throw error;
     }
-    const machine = new Machine(holder, pid, isolation);
-    if (isolation === 'all') await machine.run('hostname', name);
+    const machine = new Machine(holder, pid, options);
+    if (isAll) await machine.run('hostname', name);
     return machine;
   }
 
   /** Wraps a command so that it runs inside. */
   command(...command: readonly string[]): readonly [string, ...string[]] {
-    const spaces = this.#isolation === 'all' ? ['--uts', '--ipc', '--pid'] : [];
-    return [...endsWithParent, 'nsenter', '--target', String(this.pid), '--net', '--mount', ...spaces, '--', ...command];
+    const { isolation, group } = this.#options;
+    const spaces = [...(isolation === 'all' ? ['--uts', '--ipc', '--pid'] : []), ...(group === undefined ? [] : ['--cgroup'])];
+    const enter = ['nsenter', '--target', String(this.pid), '--net', '--mount', ...spaces, '--'];
+    return [...endsWithParent, ...entering(this.#options), ...enter, ...command];
   }
 
   /** Runs a program inside to its end, and returns its output. */
@@ -76,13 +86,23 @@ export class Machine implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     // Its first process ends it; the holder may be gone already, and its process id be somebody else's.
-    if (this.#isolation === 'all' && this.#holder.running) await run('kill', ['-KILL', String(this.pid)]);
+    if (this.#options.isolation === 'all' && this.#holder.running) await run('kill', ['-KILL', String(this.pid)]);
     await this.#holder.kill();
   }
 }
 
-function childrenOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+/** Joins the group before anything else happens. */
+function entering({ group }: MachineOptions): readonly string[] {
+  return group === undefined ? [] : ['sh', '-c', 'echo $$ > "$0" && exec "$@"', `${group}/cgroup.procs`];
+}
+
+/** Empty if the process has ended. */
+export function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
 }
 
 function commandOf(pid: number): string {
