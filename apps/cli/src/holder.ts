@@ -10,34 +10,48 @@ export interface Holder {
   readonly since: string;
 }
 
-const lockFile = (directory: string): string => join(directory, 'up.lock');
+/** The process that holds a directory, with the name of its lock. */
+export interface HeldBy {
+  readonly file: string;
+  /** As messages name it. */
+  readonly program: string;
+  /** The flag with which another directory can be chosen. */
+  readonly flag: string;
+}
+
+const up: HeldBy = { file: 'up.lock', program: 'another "capstan up"', flag: '--data-dir' };
+export const nodeAgentHolder: HeldBy = { file: 'agent.lock', program: 'another agent', flag: '--state-dir' };
 
 /** The live `capstan up` that holds a data directory. */
 export function holderOf(directory: string): Holder | undefined {
-  const holder = read(lockFile(directory));
+  return livingHolder(join(directory, up.file));
+}
+
+function livingHolder(file: string): Holder | undefined {
+  const holder = read(file);
   return holder !== undefined && beginningOf(holder.pid) === holder.began ? holder : undefined;
 }
 
 /**
- * Locks a data directory for this `capstan up`. A second one fails with the name of the holder; the lock of a process that has ended is
+ * Locks a directory for this process, by default a `capstan up`. A second one fails with the name of the holder; the lock of a process that has ended is
  * ignored.
  */
-export function holdDirectory(directory: string): Disposable {
+export function holdDirectory(directory: string, { file: name, program, flag }: HeldBy = up): Disposable {
   makeDirectory(directory);
-  const file = lockFile(directory);
+  const file = join(directory, name);
   const mark: Holder = { pid: process.pid, began: beginningOf(process.pid) ?? '', since: new Date().toISOString() };
   for (let attempt = 0; attempt < 2; attempt++) {
     if (create(file, JSON.stringify(mark))) return { [Symbol.dispose]: () => rmSync(file, { force: true }) };
-    const holder = holderOf(directory);
+    const holder = livingHolder(file);
     if (holder !== undefined) {
       throw new Failure(
         'dataDirectoryHeld',
-        `${directory} is in use by another "capstan up": process ${holder.pid}, since ${holder.since}. Stop it (kill ${holder.pid}), or choose another directory with --data-dir.`,
+        `${directory} is in use by ${program}: process ${holder.pid}, since ${holder.since}. Stop it (kill ${holder.pid}), or choose another directory with ${flag}.`,
       );
     }
     rmSync(file, { force: true });
   }
-  throw new Failure('dataDirectoryHeld', `another "capstan up" has just started in ${directory}. Try again.`);
+  throw new Failure('dataDirectoryHeld', `${program} has just started in ${directory}. Try again.`);
 }
 
 function create(file: string, text: string): boolean {

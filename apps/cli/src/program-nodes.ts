@@ -18,6 +18,11 @@ function minutes(value: string): number {
   return Number(value);
 }
 
+function seconds(value: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(value)) throw new InvalidArgumentError('expected a whole number of seconds, from 1 to 9999.');
+  return Number(value);
+}
+
 const outputOption = (): Option => new Option('-o, --output <format>', 'another format than the table').choices([...outputFormats]);
 const minutesOption = (): Option => new Option('--minutes <number>', 'how long the command can be used').argParser(minutes).default(30);
 
@@ -126,6 +131,12 @@ function addAgent(program: Command): void {
       new Option('--gpus <file>', 'a file that declares GPUs, for a machine without any (default: gpus.yaml in the state directory)'),
     )
     .addOption(new Option('--enroll-only', 'end when this machine is a node'))
+    .addOption(
+      new Option('--heartbeat-seconds <number>', 'how often the agent shows that it is alive')
+        .argParser(seconds)
+        .env('CAPSTAN_NODE_HEARTBEAT_SECONDS')
+        .default(10),
+    )
     .addOption(new Option('--echo', 'answer requests to the node with what they send, to test connections').hideHelp())
     .addOption(new Option('--log-format <format>', 'plain lines, or a JSON object per line (default: text)').choices([...logFormats]))
     .addHelpText(

@@ -50,6 +50,7 @@ export function addControllers(program: Command): void {
           ['kubeconfigFile: platform.kubeconfig', ''],
           ['listen: { host: 127.0.0.1, port: 10258 }', '/livez, /readyz and /metrics'],
           ['leaderElection: { leaseSeconds: 15 }', 'or enabled: false, if no second instance can run'],
+          ['nodes: { silentSeconds: 40 }', 'when the state of a silent node becomes Unknown'],
         ),
     )
     .action(async (flags: PlatformControllersFlags) => (await import('./commands/platform-controllers.ts')).platformControllers(flags));

@@ -1,6 +1,7 @@
 import { isNodeName } from '@capstan/api';
 import { AgentError, echo, enrollMachine, runAgent } from '@capstan/node-agent';
 import { Failure } from '../failure.ts';
+import { holdDirectory, nodeAgentHolder } from '../holder.ts';
 import { type LogFormat, processLog } from '../log.ts';
 import { inviteThisMachine, nodeNameOf } from '../nodes/self-enrollment.ts';
 import { announceReady } from '../supervise/description.ts';
@@ -16,6 +17,7 @@ export interface NodeAgentFlags {
   readonly name?: string;
   readonly stateDir: string;
   readonly gpus?: string;
+  readonly heartbeatSeconds: number;
   readonly echo?: boolean;
   readonly enrollOnly?: boolean;
   readonly logFormat?: LogFormat;
@@ -25,9 +27,10 @@ type Join = NonNullable<Parameters<typeof runAgent>[0]['join']>;
 
 /** Runs the agent of this machine until a signal stops it. */
 export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
-  const { stateDir, gpus, echo: echoes, logFormat = 'text' } = flags;
+  const { stateDir, gpus, heartbeatSeconds, echo: echoes, logFormat = 'text' } = flags;
   const signal = shutdownSignal();
   const log = processLog({ process: 'node-agent', format: logFormat });
+  using _held = holdDirectory(stateDir, nodeAgentHolder);
   try {
     const join = invitationIn(flags) ?? (await ownInvitation(flags, { signal, log }));
     if (flags.enrollOnly === true) return await enrollOnly({ stateDirectory: stateDir, join, log, signal });
@@ -36,6 +39,7 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
       join,
       declaredGpus: gpus,
       version: capstanVersion(),
+      heartbeatInterval: heartbeatSeconds * 1000,
       handlers: echoes === true ? echo : {},
       signal,
       log,

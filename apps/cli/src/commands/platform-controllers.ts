@@ -6,7 +6,7 @@ import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type PlatformControllersConfig, platformControllersShape } from '../config/platform-controllers.ts';
 import { explain } from '../failure.ts';
 import { processLog } from '../log.ts';
-import { products } from '../products.ts';
+import { productsWith } from '../products.ts';
 import { electionSettings } from './election.ts';
 import { withCurrentAuthority } from './kubeconfig.ts';
 import { announceManager, listening } from './listening.ts';
@@ -42,7 +42,8 @@ interface Run {
 }
 
 async function runProducts({ settings, connection, write }: Run, signal: AbortSignal): Promise<void> {
-  const { host, port, leaderElection, kubeconfigPath } = settings;
+  const { host, port, leaderElection, kubeconfigPath, silentAfter } = settings;
+  const products = productsWith(silentAfter === undefined ? {} : { silentAfter });
   using platform = platformManager({
     products,
     connection,
@@ -71,6 +72,7 @@ function platformSettings(flags: PlatformControllersFlags, config: ProcessConfig
     kubeconfigPath: flags.kubeconfig === undefined ? fromFile : resolve(flags.kubeconfig),
     host: file.listen?.host ?? '127.0.0.1',
     port: flags.port ?? file.listen?.port ?? defaultPlatformHealthPort,
+    silentAfter: file.nodes?.silentSeconds === undefined ? undefined : file.nodes.silentSeconds * 1000,
     leaderElection: electionSettings(flags.leaderElect, file.leaderElection, platformLease),
   };
 }

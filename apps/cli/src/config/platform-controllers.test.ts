@@ -20,11 +20,13 @@ platformControllers:
   kubeconfigFile: platform.kubeconfig
   listen: { host: 0.0.0.0, port: 0 }
   leaderElection: { enabled: true, leaseSeconds: 30 }
+  nodes: { silentSeconds: 90 }
 `;
   expect(read(text, own)).toEqual({
     kubeconfigFile: '/etc/platform.kubeconfig',
     listen: { host: '0.0.0.0', port: 0 },
     leaderElection: { enabled: true, leaseSeconds: 30 },
+    nodes: { silentSeconds: 90 },
   });
   expect(read(text, readWholeConfig).platformControllers).toMatchObject({ listen: { port: '0' }, leaderElection: { enabled: 'true' } });
 });
@@ -33,8 +35,9 @@ test.each([
   ['platformControllers: { listen: { port: high } }\n', 'expected a whole number from 0 to 65535, found "high"'],
   [
     'platformControllers: { controllers: ["*"] }\n',
-    'unknown setting "controllers"; expected one of kubeconfigFile, listen, leaderElection',
+    'unknown setting "controllers"; expected one of kubeconfigFile, listen, leaderElection, nodes',
   ],
+  ['platformControllers: { nodes: { silentSeconds: 0 } }\n', 'expected a whole number from 1 to 86400, found "0"'],
   [
     'platformControllers: { leaderElection: { leaseSeconds: 5 } }\n',
     'expected leaseSeconds > renewSeconds > retrySeconds, found 5, 10 and 2',

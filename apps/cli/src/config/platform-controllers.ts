@@ -6,6 +6,7 @@ export const platformControllersShape = section({
   kubeconfigFile: text('a path'),
   listen: section({ host: text('an address such as 127.0.0.1'), port: wholeNumber(0, 65_535) }),
   leaderElection: leaderElectionShape('capstan-platform-controllers'),
+  nodes: section({ silentSeconds: wholeNumber(1, 86_400) }),
 });
 
 export type PlatformControllersConfig = ReturnType<typeof platformControllersShape>;

@@ -69,6 +69,9 @@ export const nodeTaskKind = defineKind({
         step: optional(text('The current step.', { maxLength: 256 })),
         skipped: optional(flag('Whether there was nothing to do.')),
         startedAt: optional(timestamp('Time at which the attempt began.')),
+        claim: optional(
+          text('Identifies the machine that began the attempt, should several have the identity of the node.', { maxLength: 64 }),
+        ),
         finishedAt: optional(timestamp('Time at which the attempt ended.')),
         exitCode: optional(integer('Exit code of its program.')),
         error: optional(error),

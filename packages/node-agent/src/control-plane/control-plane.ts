@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@capstan/client';
 import { Backoff, type BackoffOptions } from '@capstan/machinery';
@@ -6,7 +5,7 @@ import type { TunnelHandler, TunnelLimits } from '@capstan/streams';
 import { AgentError } from '../identity/error.ts';
 import { IdentityKeeper } from '../identity/keeper.ts';
 import type { Identity, StateDirectory } from '../identity/state.ts';
-import { renewLease } from './heartbeat.ts';
+import { Heartbeat } from './heartbeat.ts';
 import { NearestServer } from './nearest-server.ts';
 import { fetchServers } from './servers.ts';
 import { AgentTunnels } from './tunnels.ts';
@@ -23,6 +22,9 @@ export interface ControlPlaneOptions {
   readonly serversInterval: number;
   readonly log: (line: string) => void;
 }
+
+/** In milliseconds: the server has at least so long to answer a heartbeat. */
+const shortestAnswer = 5_000;
 
 /** The agent's side of everything between it and the control plane: its identity, its tunnels and its heartbeat. */
 export class ControlPlane {
@@ -106,18 +108,26 @@ export class ControlPlane {
   async #beat(signal: AbortSignal): Promise<void> {
     const { heartbeatInterval, now, log } = this.#options;
     const { node } = this.#identity.current;
-    const holder = randomUUID();
+    const seconds = Math.ceil((heartbeatInterval * 4) / 1000);
+    const heartbeat = new Heartbeat({ client: this.client, node, seconds });
     let isFailing = false;
+    let isShared = false;
     while (!signal.aborted) {
       try {
-        await renewLease(this.client, { node, holder, seconds: Math.ceil((heartbeatInterval * 4) / 1000), now: now() }, signal);
+        const late = AbortSignal.timeout(Math.max(heartbeatInterval, shortestAnswer));
+        if ((await heartbeat.beat(now(), AbortSignal.any([signal, late]))) === 'shared') {
+          if (!isShared) log('another agent uses the identity of this node: renewing the certificate, which locks the node if that is so');
+          isShared = true;
+          this.#identity.doubt();
+        }
         if (isFailing) log('the Lease of this node is renewed again');
         isFailing = false;
       } catch (error) {
         if (signal.aborted) return;
         if (!isFailing) log(`the Lease of this node could not be renewed: ${error instanceof Error ? error.message : String(error)}`);
         isFailing = true;
-        // Another server may answer.
+        // The connections may be dead, and another server may answer.
+        this.#nearest.reconnect();
         this.#servers = [...this.#servers.slice(1), ...this.#servers.slice(0, 1)];
       }
       await sleep(heartbeatInterval, undefined, { signal }).catch(() => {});

@@ -38,10 +38,19 @@ export class NearestServer implements Transport {
     this.#current = undefined;
   }
 
+  /** Opens all connections anew: the present ones may be dead without anybody having said so. */
+  reconnect(): void {
+    this[Symbol.dispose]();
+  }
+
+  /** The same object for the same identity: connections are kept for as long as their credentials are the same. */
+  #credential: { readonly identity: Identity; readonly certificate: { readonly cert: string; readonly key: string } } | undefined;
   readonly #credentials = {
     current: () => {
-      const { certificate: cert, key } = this.#options.identity();
-      return { certificate: { cert, key } };
+      const identity = this.#options.identity();
+      if (this.#credential?.identity.certificate !== identity.certificate)
+        this.#credential = { identity, certificate: { cert: identity.certificate, key: identity.key } };
+      return this.#credential;
     },
   };
 

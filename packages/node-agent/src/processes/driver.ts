@@ -5,7 +5,7 @@ export interface ProcessSpec {
   readonly command: readonly [program: string, ...args: string[]];
   readonly environment?: Readonly<Record<string, string>>;
   readonly workingDirectory?: string;
-  /** In bytes. Further output is discarded, and the process is not told. */
+  /** In bytes, rounded up to half a KiB. Further output is discarded, and the process is not told. */
   readonly outputLimit: number;
 }
 

@@ -1,6 +1,7 @@
 /**
  * The program between the agent and a process, in POSIX shell so that it costs no memory worth mentioning. It writes its pid before anything else, keeps the
- * output up to the limit, and writes the exit code. (`dd` writes every piece at once; `head` would keep some back.) Arguments: the directory of its records, the working directory, the limit in bytes, the
+ * output up to the limit or as far as the disk has room, and writes the exit code, whose place on the disk it takes before. (`cat` writes every piece at once; `head`
+ * would keep some back, and `dd` counts small pieces as whole ones.) Arguments: the directory of its records, the working directory, the limit in bytes, the
  * cgroup's file for processes (may be empty), and the command.
  */
 export const shimScript = `
@@ -8,13 +9,13 @@ umask 077
 records=$1; work=$2; limit=$3; group=$4; shift 4
 [ -z "$group" ] || echo $$ > "$group" || exit 125
 cd "$records" || exit 125
+echo '   ' > exit.new || exit 125
 echo $$ > pid.new && mv pid.new pid || exit 125
 {
   ( cd "$work" && exec "$@" ) < /dev/null
-  echo $? > exit.new && mv exit.new exit
+  printf '%-3s' $? 1<> exit.new && mv exit.new exit
 } 2>&1 | {
-  dd bs=65536 iflag=count_bytes count="$limit" of=output 2> /dev/null
-  if [ "$(dd bs=1 count=1 2> /dev/null | wc -c)" -gt 0 ]; then : > truncated; cat > /dev/null; fi
+  ( trap '' XFSZ; ulimit -f $(((limit + 511) / 512)); exec cat > output ) 2> /dev/null || { : > truncated; cat > /dev/null; }
   : > complete
 }
 `;

@@ -78,11 +78,20 @@ export function driverSuite(renew: () => ProcessDriver): void {
   });
 
   test('output beyond the limit is discarded, and the process does not notice', async () => {
-    const spec = shell('head -c 3000000 /dev/zero; echo end', { outputLimit: 1000 });
+    const spec = shell('head -c 3000000 /dev/zero; echo end', { outputLimit: 1024 });
     await renew().start(spec);
     expect(await ended(spec.id)).toEqual({ phase: 'exited', code: 0 });
     expect((await renew().output(spec.id)).truncated).toBe(true);
-    expect((await outputOf(spec.id)).length).toBe(1000);
+    expect((await outputOf(spec.id)).length).toBe(1024);
+    await renew().forget(spec.id);
+  });
+
+  test('output in many small pieces is kept', async () => {
+    const spec = shell('i=0; while [ $i -lt 1100 ]; do echo $i; sleep 0.001; i=$((i + 1)); done', { outputLimit: 64 << 20 });
+    await renew().start(spec);
+    expect(await ended(spec.id)).toEqual({ phase: 'exited', code: 0 });
+    expect((await outputOf(spec.id)).trim().split('\n')).toHaveLength(1100);
+    expect((await renew().output(spec.id)).truncated).toBe(false);
     await renew().forget(spec.id);
   });
 

@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeTaskStatus } from '@capstan/api';
 import { type ProcessDriver, ProcessExists } from '../processes/driver.ts';
 import { milliseconds } from './duration.ts';
 import { asFailure, errorStatus, TaskFailure } from './failure.ts';
-import type { Journal, JournalRecord, Moment } from './journal.ts';
+import type { Journal, JournalEntry, JournalRecord, Moment } from './journal.ts';
 import type { TaskOutput } from './output.ts';
+import { Places } from './places.ts';
 import type { TaskContext, TaskOutcome, TaskRequest, TaskResult, TaskType } from './task-type.ts';
 
 export interface EngineOptions {
@@ -13,8 +16,15 @@ export interface EngineOptions {
   readonly outputs: TaskOutput;
   /** Stores the status of an attempt at the control plane. Repeats itself until that worked or the signal is aborted. */
   readonly report: (request: TaskRequest, status: NodeTaskStatus, signal: AbortSignal) => Promise<void>;
+  /**
+   * Stores that an attempt begins, unless an agent on another machine with the same identity has begun it. Repeats itself like `report`. By default, nobody
+   * else can.
+   */
+  readonly claim?: (request: TaskRequest, status: NodeTaskStatus, signal: AbortSignal) => Promise<'claimed' | 'taken'>;
   /** The time, as the journal keeps it. */
   readonly now: () => Promise<Moment>;
+  /** In milliseconds: how soon the journal is tried again when it cannot be written, such as on a full disk. */
+  readonly journalRetry?: number;
   /** How many tasks run at once. */
   readonly concurrency?: number;
   readonly onError: (error: unknown) => void;
@@ -24,6 +34,8 @@ export interface EngineOptions {
 
 interface Attempt {
   readonly request: TaskRequest;
+  /** Marks the status as ours; undefined if this machine has lost its records of the attempt. */
+  readonly claim: string | undefined;
   readonly abort: AbortController;
   readonly ended: PromiseWithResolvers<void>;
 }
@@ -39,14 +51,12 @@ export class TaskEngine implements AsyncDisposable {
   readonly #running = new Set<Promise<void>>();
   /** Ends with the agent; the processes of tasks go on. */
   readonly #stopped = new AbortController();
-  readonly #waiting: (() => boolean)[] = [];
-  readonly #exclusive = new Set<string>();
-  #free: number;
+  readonly #places: Places;
 
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#types = new Map(options.types.map((type) => [type.name, type]));
-    this.#free = options.concurrency ?? 4;
+    this.#places = new Places(options.concurrency ?? 4);
   }
 
   /** Continues everything that the journal has and that has not ended. Call it once, before `accept`. */
@@ -64,15 +74,18 @@ export class TaskEngine implements AsyncDisposable {
     const known = journal.records.get(key);
     if (known?.outcome !== undefined) return this.#repeat(request, known.outcome);
     if (known === undefined && !this.#attempts.has(key)) {
-      const attempt = this.#add(key, request);
+      const claim = wasStarted ? undefined : randomUUID();
+      const attempt = this.#add(key, request, claim);
       try {
-        await journal.append({ state: 'accepted', key, request });
+        const entry: JournalEntry = { state: 'accepted', key, request, ...(claim !== undefined && { claim }) };
+        await this.#record(entry, attempt, attempt.abort.signal);
       } catch (error) {
         this.#attempts.delete(key);
+        attempt.ended.resolve();
         throw error;
       }
       if (wasStarted) attempt.abort.abort(new TaskFailure('Interrupted', 'this node has lost its records of the task; check the node'));
-      this.#launch(key, attempt, { request });
+      this.#launch(key, attempt, { request, ...(claim !== undefined && { claim }) });
     }
     if (request.spec.cancelled) this.cancel(key);
   }
@@ -99,8 +112,8 @@ export class TaskEngine implements AsyncDisposable {
   /** The task was deleted: ends its attempts, and deletes their output. */
   async remove(uid: string): Promise<void> {
     const { journal, outputs, processes } = this.#options;
-    const keys = [...journal.records].filter(([, { request }]) => request.uid === uid).map(([key]) => key);
-    for (const key of keys) {
+    const known = [...journal.records, ...this.#attempts].filter(([, { request }]) => request.uid === uid).map(([key]) => key);
+    for (const key of new Set(known)) {
       const attempt = this.#attempts.get(key);
       this.cancel(key);
       await attempt?.ended.promise;
@@ -122,14 +135,14 @@ export class TaskEngine implements AsyncDisposable {
     await this.#options.report(request, await this.#finalStatus(request, outcome), this.#stopped.signal);
   }
 
-  #add(key: string, request: TaskRequest): Attempt {
-    const attempt = { request, abort: new AbortController(), ended: Promise.withResolvers<void>() };
+  #add(key: string, request: TaskRequest, claim: string | undefined): Attempt {
+    const attempt = { request, claim, abort: new AbortController(), ended: Promise.withResolvers<void>() };
     this.#attempts.set(key, attempt);
     return attempt;
   }
 
   #start(key: string, record: JournalRecord): void {
-    this.#launch(key, this.#add(key, record.request), record);
+    this.#launch(key, this.#add(key, record.request, record.claim), record);
   }
 
   #launch(key: string, attempt: Attempt, record: JournalRecord): void {
@@ -144,12 +157,12 @@ export class TaskEngine implements AsyncDisposable {
   }
 
   async #run(key: string, attempt: Attempt, record: JournalRecord): Promise<void> {
-    const { journal, report } = this.#options;
+    const { report } = this.#options;
     const { request } = attempt;
     const outcome = await this.#outcome(key, attempt, record);
     // The agent is stopping: the next one continues.
     if (outcome === undefined) return;
-    await journal.append({ state: 'done', key, outcome });
+    await this.#record({ state: 'done', key, outcome }, attempt, this.#stopped.signal);
     const status = await this.#finalStatus(request, outcome);
     this.#options.onProgress?.(request, status);
     await report(request, status, this.#stopped.signal);
@@ -162,7 +175,7 @@ export class TaskEngine implements AsyncDisposable {
         throw new TaskFailure('UnknownType', `this agent has no tasks of type ${attempt.request.spec.type}; upgrade the agent`);
       if (record.since !== undefined && type.afterCrash === 'ask')
         throw new TaskFailure('Interrupted', 'the agent ended while the task ran; check the node, then raise spec.attempt to run it again');
-      await using _place = await this.#place(type, attempt.abort.signal);
+      using _place = await this.#places.take(type.exclusive, AbortSignal.any([attempt.abort.signal, this.#stopped.signal]));
       return await this.#perform(type, { key, attempt, record });
     } catch (error) {
       if (this.#stopped.signal.aborted) return undefined;
@@ -186,15 +199,46 @@ export class TaskEngine implements AsyncDisposable {
       abort.signal.throwIfAborted();
     }
     if (record.since === undefined) {
-      this.#options.onProgress?.(request, this.#statusNow(request, since));
-      await this.#options.report(request, this.#statusNow(request, since), AbortSignal.any([abort.signal, this.#stopped.signal]));
-      await this.#options.journal.append({ state: 'running', key, since });
+      const status = this.#statusNow(attempt, since);
+      const signal = AbortSignal.any([abort.signal, this.#stopped.signal]);
+      if ((await this.#claim(request, status, signal)) === 'taken')
+        throw new TaskFailure('Interrupted', 'another machine with the identity of this node has begun the task');
+      this.#options.onProgress?.(request, status);
+      await this.#record({ state: 'running', key, since }, attempt, signal);
     }
     const result = await untilAborted(type.run(parameters as never, context), deadline.signal);
     return { ...succeeded(await this.#wallTime()), ...result };
   }
 
-  #context(key: string, { request, abort }: Attempt, since: Moment): TaskContext {
+  async #claim(request: TaskRequest, status: NodeTaskStatus, signal: AbortSignal): Promise<'claimed' | 'taken'> {
+    const { claim, report } = this.#options;
+    if (claim !== undefined) return claim(request, status, signal);
+    await report(request, status, signal);
+    return 'claimed';
+  }
+
+  /** Appends to the journal. If that fails, the status says why, and it is tried again until it works or the signal aborts. */
+  async #record(entry: JournalEntry, attempt: Attempt, signal: AbortSignal): Promise<void> {
+    const { journal, journalRetry = 5_000, report, onError } = this.#options;
+    const either = AbortSignal.any([signal, this.#stopped.signal]);
+    for (let tries = 0; ; tries++) {
+      try {
+        return await journal.append(entry);
+      } catch (error) {
+        if (tries === 0) {
+          onError(error);
+          const step = `waiting, because the node cannot write its journal: ${error instanceof Error ? error.message : String(error)}`;
+          const since = entry.state === 'running' ? entry.since : journal.records.get(entry.key)?.since;
+          const status = since === undefined ? this.#statusBefore(attempt) : this.#statusNow(attempt, since);
+          report(attempt.request, { ...status, step: step.slice(0, 256) }, either).catch(() => {});
+        }
+        await sleep(journalRetry, undefined, { signal: either }).catch(() => either.throwIfAborted());
+      }
+    }
+  }
+
+  #context(key: string, attempt: Attempt, since: Moment): TaskContext {
+    const { request, abort } = attempt;
     const { processes, outputs, report, onError } = this.#options;
     const signal = AbortSignal.any([abort.signal, this.#stopped.signal]);
     return {
@@ -202,7 +246,7 @@ export class TaskEngine implements AsyncDisposable {
       signal,
       processes,
       step: (step) => {
-        report(request, { ...this.#statusNow(request, since), step: step.slice(0, 256) }, signal).catch((error: unknown) => {
+        report(request, { ...this.#statusNow(attempt, since), step: step.slice(0, 256) }, signal).catch((error: unknown) => {
           if (!signal.aborted) onError(error);
         });
       },
@@ -211,16 +255,21 @@ export class TaskEngine implements AsyncDisposable {
     };
   }
 
-  #statusNow({ attempt }: TaskRequest, since: Moment): NodeTaskStatus {
-    return { phase: 'Running', attempt, startedAt: new Date(since.wall).toISOString() };
+  #statusBefore({ request: { attempt } }: Attempt): NodeTaskStatus {
+    return { phase: 'Pending', attempt };
+  }
+
+  #statusNow({ request: { attempt }, claim }: Attempt, since: Moment): NodeTaskStatus {
+    return { phase: 'Running', attempt, startedAt: new Date(since.wall).toISOString(), ...(claim !== undefined && { claim }) };
   }
 
   async #finalStatus(request: TaskRequest, outcome: TaskOutcome): Promise<NodeTaskStatus> {
     const key = keyOf(request);
-    const since = this.#options.journal.records.get(key)?.since;
+    const { since, claim } = this.#options.journal.records.get(key) ?? {};
     const output = await this.#options.outputs.size(key);
     return {
       attempt: request.attempt,
+      ...(claim !== undefined && { claim }),
       ...(since && { startedAt: new Date(since.wall).toISOString() }),
       ...outcome,
       ...(output && { output }),
@@ -239,42 +288,6 @@ export class TaskEngine implements AsyncDisposable {
 
   async #wallTime(): Promise<string> {
     return new Date((await this.#options.now()).wall).toISOString();
-  }
-
-  /** Waits for one of the places, and for the end of tasks that exclude this one. */
-  async #place({ exclusive }: TaskType, signal: AbortSignal): Promise<AsyncDisposable> {
-    const take = (): boolean => {
-      if (this.#free === 0 || (exclusive !== undefined && this.#exclusive.has(exclusive))) return false;
-      this.#free--;
-      if (exclusive !== undefined) this.#exclusive.add(exclusive);
-      return true;
-    };
-    if (!take()) await this.#turn(take, AbortSignal.any([signal, this.#stopped.signal]));
-    return {
-      [Symbol.asyncDispose]: async () => {
-        this.#free++;
-        if (exclusive !== undefined) this.#exclusive.delete(exclusive);
-        for (let index = 0; index < this.#waiting.length; ) {
-          if (this.#waiting[index]!()) this.#waiting.splice(index, 1);
-          else index++;
-        }
-      },
-    };
-  }
-
-  #turn(take: () => boolean, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const attempt = (): boolean => {
-        if (signal.aborted || !take()) return signal.aborted;
-        signal.removeEventListener('abort', giveUp);
-        resolve();
-        return true;
-      };
-      const giveUp = (): void => reject(signal.reason);
-      if (signal.aborted) return giveUp();
-      signal.addEventListener('abort', giveUp, { once: true });
-      this.#waiting.push(attempt);
-    });
   }
 }
 

@@ -5,7 +5,8 @@ import type { TaskOutcome, TaskRequest } from './task-type.ts';
 
 /** One line: a change in the life of an attempt. */
 export type JournalEntry =
-  | { readonly state: 'accepted'; readonly key: string; readonly request: TaskRequest }
+  /** `claim` marks the status of the attempt at the control plane as ours. */
+  | { readonly state: 'accepted'; readonly key: string; readonly request: TaskRequest; readonly claim?: string }
   /** Written before the first effect of the task. */
   | { readonly state: 'running'; readonly key: string; readonly since: Moment }
   | { readonly state: 'done'; readonly key: string; readonly outcome: TaskOutcome }
@@ -23,6 +24,7 @@ export interface Moment {
 /** The record of an attempt. */
 export interface JournalRecord {
   readonly request: TaskRequest;
+  readonly claim?: string;
   readonly since?: Moment;
   readonly outcome?: TaskOutcome;
 }
@@ -122,16 +124,17 @@ function parse(line: string): JournalEntry | undefined {
 
 function apply(records: Map<string, JournalRecord>, entry: JournalEntry): void {
   const known = records.get(entry.key);
-  if (entry.state === 'accepted') records.set(entry.key, { request: entry.request });
+  if (entry.state === 'accepted')
+    records.set(entry.key, { request: entry.request, ...(entry.claim !== undefined && { claim: entry.claim }) });
   else if (known === undefined) return;
   else if (entry.state === 'forgotten') records.delete(entry.key);
   else if (entry.state === 'running') records.set(entry.key, { ...known, since: entry.since });
   else records.set(entry.key, { ...known, outcome: entry.outcome });
 }
 
-function entriesOf(key: string, { request, since, outcome }: JournalRecord): JournalEntry[] {
+function entriesOf(key: string, { request, claim, since, outcome }: JournalRecord): JournalEntry[] {
   return [
-    { state: 'accepted', key, request },
+    { state: 'accepted', key, request, ...(claim !== undefined && { claim }) },
     ...(since === undefined ? [] : [{ state: 'running', key, since } as const]),
     ...(outcome === undefined ? [] : [{ state: 'done', key, outcome } as const]),
   ];

@@ -7,12 +7,23 @@ import type { NodeTaskStatus } from '@capstan/api';
 export class TaskOutput {
   readonly #directory: string;
   readonly #limit: number;
+  readonly #isCut: (key: string) => Promise<boolean>;
   readonly #written = new Map<string, number>();
 
-  constructor({ directory, limit }: { readonly directory: string; readonly limit: number }) {
+  /** `isCut`: whether the process that writes the output of a key had more of it. */
+  constructor({
+    directory,
+    limit,
+    isCut = async () => false,
+  }: {
+    readonly directory: string;
+    readonly limit: number;
+    readonly isCut?: (key: string) => Promise<boolean>;
+  }) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     this.#directory = directory;
     this.#limit = limit;
+    this.#isCut = isCut;
   }
 
   get limit(): number {
@@ -49,6 +60,7 @@ export class TaskOutput {
   /** Undefined if there is no output. */
   async size(key: string): Promise<NodeTaskStatus['output']> {
     const found = await stat(this.file(key)).catch(() => undefined);
-    return found && { bytes: found.size, truncated: (this.#written.get(key) ?? 0) > this.#limit || found.size >= this.#limit };
+    if (found === undefined) return undefined;
+    return { bytes: found.size, truncated: (this.#written.get(key) ?? 0) > this.#limit || (await this.#isCut(key)) };
   }
 }

@@ -19,6 +19,8 @@ interface Queue {
   stored: PromiseWithResolvers<void>;
 }
 
+const fieldManager = 'capstan-node-agent';
+
 /** Stores the status of tasks at the control plane, the latest of each task, for as long as that takes. */
 export class TaskReports implements AsyncDisposable {
   readonly #options: TaskReportsOptions;
@@ -62,6 +64,29 @@ export class TaskReports implements AsyncDisposable {
     }
   }
 
+  /** Stores that an attempt begins, unless its status shows that somebody else has begun it. Rejects if the signal aborts first. */
+  async claim(request: TaskRequest, status: NodeTaskStatus, signal: AbortSignal): Promise<'claimed' | 'taken'> {
+    const { name, uid } = request;
+    const backoff = new Backoff(this.#options.backoff);
+    const queue = this.#queues.get(uid);
+    if (queue !== undefined) queue.latest = status;
+    for (;;) {
+      try {
+        const object = await this.#tasks.get(name, { signal });
+        if (object.metadata.uid !== uid || isNewer(object.status, status) || isTaken(object.status, status)) return 'taken';
+        await this.#tasks.updateStatus({ ...object, status }, { signal, fieldManager });
+        this.#trouble.clear(uid);
+        return 'claimed';
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isNotFound(error)) return 'taken';
+        if (isConflict(error)) continue;
+        this.#trouble.report(error instanceof Error ? error.message : String(error), uid);
+        await sleep(backoff.next(), undefined, { signal }).catch(() => signal.throwIfAborted());
+      }
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await Promise.allSettled(this.#sending);
@@ -99,7 +124,9 @@ export class TaskReports implements AsyncDisposable {
     try {
       const object = await this.#tasks.get(name, { signal });
       if (object.metadata.uid !== uid || isNewer(object.status, status) || sameJson(object.status, status)) return;
-      await this.#tasks.updateStatus({ ...object, status }, { signal, fieldManager: 'capstan-node-agent' });
+      // A machine that has lost its records has no claim, and must be heard.
+      if (status.claim !== undefined && isTaken(object.status, status)) return;
+      await this.#tasks.updateStatus({ ...object, status }, { signal, fieldManager });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
@@ -109,6 +136,11 @@ export class TaskReports implements AsyncDisposable {
 /** A report of a former attempt must not replace that of a later one. */
 function isNewer(stored: NodeTaskStatus | undefined, { attempt = 0 }: NodeTaskStatus): boolean {
   return (stored?.attempt ?? 0) > attempt;
+}
+
+/** Whether somebody else, with the same identity, has begun the attempt. */
+function isTaken(stored: NodeTaskStatus | undefined, { attempt, claim }: NodeTaskStatus): boolean {
+  return stored?.attempt === attempt && stored?.claim !== undefined && stored.claim !== claim;
 }
 
 function isLasting(error: unknown): boolean {

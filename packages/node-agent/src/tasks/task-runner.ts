@@ -52,10 +52,11 @@ export class TaskRunner implements AsyncDisposable {
     const { client, node, stateDirectory, backoff, log, gpus } = options;
     this.#options = options;
     this.#journal = journal;
-    this.#outputs = new TaskOutput({ directory: join(stateDirectory, 'output'), limit: outputLimit });
     this.#reports = new TaskReports({ client, node, backoff, log });
     const scripts = new StoredScripts({ client, directory: join(stateDirectory, 'scripts') });
     const processes = new Supervisor({ directory: join(stateDirectory, 'processes'), groups });
+    const isCut = async (key: string): Promise<boolean> => (await processes.output(key)).truncated;
+    this.#outputs = new TaskOutput({ directory: join(stateDirectory, 'output'), limit: outputLimit, isCut });
     this.#services = new Services({ directory: join(stateDirectory, 'services'), processes, log });
     this.#engine = new TaskEngine({
       journal,
@@ -74,6 +75,7 @@ export class TaskRunner implements AsyncDisposable {
         nodeClean({ directory: join(stateDirectory, 'allocations'), groups, gpus }),
       ],
       report: (request, status, signal) => this.#reports.report(request, status, signal),
+      claim: (request, status, signal) => this.#reports.claim(request, status, signal),
       onProgress: (request, status) => log(taskLine(request, status)),
       now: momentNow,
       onError: (error) => log(`a task went wrong: ${error instanceof Error ? error.message : String(error)}`),
