@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Store } from './contract.ts';
 import { prefixRange } from './keys.ts';
 import { exportStore, importStore } from './portable.ts';
-import { openSqliteStore } from './sqlite/open.ts';
+import { openSqliteStore, startRevisionsAfter } from './sqlite/open.ts';
 
 describe('a portable export', () => {
   let directory: string;
@@ -38,6 +38,17 @@ describe('a portable export', () => {
       const text = async (from: Store) => (await from.list(prefixRange(''))).entries.map(({ key, value }) => [key, value]);
       expect(await text(other)).toEqual(await text(store));
     });
+  });
+
+  it('expires watches from before it, if the store begins beyond its revisions', async () => {
+    const { revision } = await exportStore(store, file());
+    startRevisionsAfter(path.join(directory, 'b'), revision + 1_000);
+    await withEmptyStore(async (other) => {
+      await importStore(other, file());
+      expect(await other.currentRevision()).toBe(revision + 1_000 + 1_200);
+      expect(await other.compactedRevision()).toBe(revision + 1_000 + 1_200);
+    });
+    expect(() => startRevisionsAfter(path.join(directory, 'b'), 1)).toThrow('has been written to');
   });
 
   it('is not imported into a store that is not empty', async () => {

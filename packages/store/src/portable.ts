@@ -12,7 +12,8 @@ import { prefixRange } from './keys.ts';
  *   {"key":"/a","value":"…","revision":7,"createRevision":7}      one line for each key, in order
  *   {"keys":1,"sha256":"…"}                                       of all lines before; missing if the file was truncated
  *
- * It contains the state at one revision and no history. An import creates the keys anew, so they get new revisions.
+ * It contains the state at one revision and no history. An import creates the keys anew, so they get new revisions, and forgets how it came about: watches from
+ * before it expire.
  */
 
 const format = 'capstan-store';
@@ -83,17 +84,19 @@ export async function importStore(store: Store, file: string): Promise<{ keys: n
     }
   }
   await Promise.all(writes);
+  await store.compact(await store.currentRevision());
   return { keys };
 }
 
-/** Reads a whole export, and throws if it is damaged. */
-export async function checkExport(file: string): Promise<{ keys: number }> {
+/** Reads a whole export, and throws if it is damaged. `revision` is the one that it shows. */
+export async function checkExport(file: string): Promise<{ keys: number; revision: number }> {
   let keys = 0;
-  for await (const _ of readEntries(file)) keys++;
-  return { keys };
+  let revision = 0;
+  for await (const _ of readEntries(file, (header) => (revision = header.revision))) keys++;
+  return { keys, revision };
 }
 
-async function* readEntries(file: string): AsyncGenerator<Entry> {
+async function* readEntries(file: string, onHeader: (header: Header) => void = () => {}): AsyncGenerator<Entry> {
   const hash = createHash('sha256');
   let keys = -1;
   let trailer: Trailer | undefined;
@@ -101,6 +104,7 @@ async function* readEntries(file: string): AsyncGenerator<Entry> {
     const value = parse(line, file);
     if (keys === -1) {
       checkHeader(value, file);
+      onHeader(value as Header);
     } else if ('sha256' in value) {
       trailer = value as Trailer;
       break;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { appendFile, link, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { checkExport, exportStore, importStore, openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
+import { checkExport, exportStore, importStore, openEtcdStore, openSqliteStore, type Store, startRevisionsAfter } from '@capstan/store';
 import { apiServerShape } from '../config/apiserver.ts';
 import { readProcessConfig } from '../config/capstan.ts';
 import { explain, Failure } from '../failure.ts';
@@ -57,7 +57,7 @@ export async function restore(file: string, flags: SnapshotFlags): Promise<void>
   const pki = join(chosen.dataDirectory, 'pki');
   try {
     // Before anything is written: an invalid file leaves no trace.
-    await checkExport(source);
+    const { revision } = await checkExport(source);
     const sealed = sealedKeysIn(source);
     const passphrase = passphraseIn(flags);
     if (sealed === undefined && passphrase !== undefined)
@@ -70,6 +70,7 @@ export async function restore(file: string, flags: SnapshotFlags): Promise<void>
         );
       restoreKeys(sealed, passphrase, pki);
     }
+    if (chosen.etcdEndpoints === undefined) startRevisions(chosen, revision);
     await using store = await openStore(chosen);
     const { keys: objects } = await importStore(store, source);
     write(`restored ${objects} objects from ${file}`);
@@ -80,6 +81,15 @@ export async function restore(file: string, flags: SnapshotFlags): Promise<void>
     write(
       `the keys of the old server are not part of it: copy them to ${pki} before you start the new server. Otherwise it creates its own, and rejects the tokens, certificates and kubeconfigs of the old one.`,
     );
+}
+
+/**
+ * Above every revision that the old server may have reached since: clients that outlive it must not take new versions of objects for those that they have seen.
+ */
+const beyondOldRevisions = 1_000_000_000;
+
+function startRevisions({ dataDirectory }: ApiServerSettings, revision: number): void {
+  startRevisionsAfter(join(dataDirectory, 'store'), revision + beyondOldRevisions);
 }
 
 function settingsOf(flags: SnapshotFlags): ApiServerSettings {

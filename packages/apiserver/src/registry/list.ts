@@ -64,19 +64,23 @@ export async function fresh(cache: WatchCache): Promise<void> {
 
 /** Waits for a revision that the client has seen elsewhere; throws if it does not arrive. */
 export async function untilSeen(cache: WatchCache, revision: number): Promise<void> {
+  if (await isSeen(cache, revision)) return;
+  throw status.timeout(`Too large resource version: ${revision}, current: ${cache.revision}`, 1, [
+    { reason: 'ResourceVersionTooLarge', message: 'Too large resource version' },
+  ]);
+}
+
+/** Waits for a revision that the client has seen elsewhere; false if it does not arrive. */
+export async function isSeen(cache: WatchCache, revision: number): Promise<boolean> {
   const seen = cache.atLeast(revision);
-  if (seen === undefined) return;
+  if (seen === undefined) return true;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(() => resolve('late'), futureWait);
   });
   const outcome = await Promise.race([seen, late]);
   clearTimeout(timer);
-  if (outcome === 'late') {
-    throw status.timeout(`Too large resource version: ${revision}, current: ${cache.revision}`, 1, [
-      { reason: 'ResourceVersionTooLarge', message: 'Too large resource version' },
-    ]);
-  }
+  return outcome !== 'late';
 }
 
 /** Undefined if none was given. */

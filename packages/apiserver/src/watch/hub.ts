@@ -7,7 +7,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { Format } from '../http/negotiate.ts';
 import { protobufFrames, protobufWatchType } from '../http/protobuf.ts';
 import { filterOf } from '../registry/filter.ts';
-import { fresh, parseRevision, selectable } from '../registry/list.ts';
+import { fresh, isSeen, parseRevision, selectable } from '../registry/list.ts';
 import { type Resource, readable } from '../registry/resource.ts';
 import type { RequestInfo } from '../registry/scope.ts';
 import type { Shaper } from '../registry/shape.ts';
@@ -54,6 +54,8 @@ export class WatchHub implements Disposable {
     const sendInitial = options.sendInitialEvents === true || (options.sendInitialEvents === undefined && !revision);
     if (revision === undefined || (options.sendInitialEvents === true && revision === 0)) await fresh(this.#cache);
     else if (revision > 0 && options.sendInitialEvents === true) await this.#cache.atLeast(revision);
+    // It comes from another server, or from before a backup was restored, which the client has to find out.
+    else if (revision > this.#cache.revision && !(await isSeen(this.#cache, revision))) throw tooOld(revision, this.#cache.revision);
     const selecting = selectable(this.#cache, resource, filter);
     if (selecting !== undefined) await selecting;
     const initial = sendInitial ? pageNow(this.#cache, { resource, filter, after: '', limit: 0 }).entries : [];

@@ -39,6 +39,13 @@ describe('a watch', () => {
     expect(revisions).toEqual([...revisions].sort((one, other) => one - other));
   });
 
+  test('from a revision that does not exist expires, as after the restore of a backup', async () => {
+    const path = await fresh();
+    const revision = Number(await make(path, 'a')) + 1_000_000;
+    const reply = await server.call(`${path}?watch=true&resourceVersion=${revision}`);
+    expect([reply.code, reply.json()['reason']]).toEqual([410, 'Expired']);
+  });
+
   test('without a revision starts with the existing objects', async () => {
     const path = await fresh();
     await make(path, 'a');

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Store, StoreError } from '../contract.ts';
 import { makeDirectory } from '../directory.ts';
+import { databaseFile, openDatabase, readNumber } from './database.ts';
 import { toStoreError } from './errors.ts';
 import type { Reply } from './messages.ts';
 import { syncPath } from './snapshot.ts';
@@ -32,6 +33,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   if (signal?.aborted) await store[Symbol.asyncDispose]();
   signal?.addEventListener('abort', () => void store[Symbol.asyncDispose](), { once: true });
   return store;
+}
+
+/** Makes an empty store, which is created if missing, continue after a revision. Rejects with `exists` if it has been written to. */
+export function startRevisionsAfter(directory: string, revision: number): void {
+  makeLastingDirectory(path.resolve(directory));
+  const { database } = openDatabase(path.join(directory, databaseFile));
+  try {
+    if (readNumber(database, 'SELECT count(*) FROM log') > 0)
+      throw new StoreError('exists', `the store in ${directory} has been written to: only an empty one can begin at another revision`);
+    database.prepare("UPDATE meta SET value = ? WHERE name = 'floor'").run(revision);
+  } finally {
+    database.close();
+  }
 }
 
 /** SQLite syncs the directory of its files; syncing its parents, so that the directory itself survives a power cut, is up to us. */
