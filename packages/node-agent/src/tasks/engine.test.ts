@@ -42,13 +42,23 @@ interface Agent extends AsyncDisposable {
   readonly outputs: TaskOutput;
 }
 
+interface More {
+  readonly types?: readonly TaskType[];
+  readonly online?: () => boolean;
+  readonly claim?: () => Promise<'claimed' | 'taken'>;
+  readonly onError?: (error: unknown) => void;
+  /** Whether the disk is full. */
+  readonly full?: () => boolean;
+}
+
 /** An agent on the state directory of this test; a second one is the same agent after a restart. */
-async function startAgent(more: { types?: readonly TaskType[]; online?: () => boolean } = {}): Promise<Agent> {
+async function startAgent(more: More = {}): Promise<Agent> {
   const outputs = new TaskOutput({ directory: join(state, 'output'), limit: 10_000 });
   const journal = await Journal.open(join(state, 'journal'));
   const reports: NodeTaskStatus[] = [];
   const engine = new TaskEngine({
-    journal,
+    journal: limited(journal, more.full),
+    journalRetry: 20,
     types: [fileWrite, processRun(catalog), probeHttp, probeTcp, probeCommand(catalog), collectLogs, ...(more.types ?? [])],
     processes: new Supervisor({ directory: join(directory, 'processes'), groups: undefined }),
     outputs,
@@ -57,7 +67,8 @@ async function startAgent(more: { types?: readonly TaskType[]; online?: () => bo
       reports.push(status);
     },
     now: async () => clock,
-    onError: (error) => expect.fail(String(error)),
+    onError: more.onError ?? ((error) => expect.fail(String(error))),
+    ...(more.claim && { claim: more.claim }),
   });
   engine.resume();
   return {
@@ -67,6 +78,18 @@ async function startAgent(more: { types?: readonly TaskType[]; online?: () => bo
     async [Symbol.asyncDispose]() {
       await engine[Symbol.asyncDispose]();
       await journal[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function limited(journal: Journal, full: More['full'] = () => false): Pick<Journal, 'append' | 'records'> {
+  return {
+    get records() {
+      return journal.records;
+    },
+    append: async (entry) => {
+      if (full()) throw new Error('no space left on device');
+      await journal.append(entry);
     },
   };
 }
@@ -146,6 +169,54 @@ describe('the life of a task', () => {
     online = true;
     expect(await outcome(agent)).toMatchObject({ phase: 'Succeeded' });
     expect(readFileSync(target, 'utf8')).toBe('x');
+  });
+
+  test('is left alone if another machine with the same identity has begun it', async () => {
+    await using agent = await startAgent({ claim: async () => 'taken' });
+    const target = join(directory, 'taken');
+    await agent.engine.accept(request({ type: 'file.write', fileWrite: { path: target, content: 'x', mode: '0644' } }));
+    expect(await outcome(agent)).toMatchObject({ phase: 'Unknown', claim: expect.any(String), error: { code: 'Interrupted' } });
+    expect(existsSync(target)).toBe(false);
+  });
+
+  test('waits while the journal cannot be written, and its status says why', async () => {
+    const errors: unknown[] = [];
+    let full = true;
+    await using agent = await startAgent({ full: () => full, onError: (error) => void errors.push(error) });
+    const [target, gate] = [join(directory, 'waited'), join(directory, 'waited-gate')];
+    const wanted = request({
+      type: 'process.run',
+      processRun: { script: script('waits', `echo x >> ${target}; while [ ! -e ${gate} ]; do sleep 0.02; done`) },
+    });
+    const accepted = agent.engine.accept(wanted);
+    const step = expect.stringContaining('no space left on device');
+    expect(await until(() => agent.reports.at(-1))).toEqual({ phase: 'Pending', attempt: 1, step });
+    expect(existsSync(target)).toBe(false);
+    full = false;
+    await accepted;
+    await until(() => existsSync(target));
+    full = true;
+    writeFileSync(gate, '');
+    const waiting = await until(() => agent.reports.find((status) => status.phase === 'Running' && status.step?.startsWith('waiting')));
+    expect(waiting).toMatchObject({ step, startedAt: '2030-01-01T00:00:00.000Z' });
+    full = false;
+    expect(await outcome(agent)).toMatchObject({ phase: 'Succeeded' });
+    expect(readFileSync(target, 'utf8')).toBe('x\n');
+    expect(errors).toHaveLength(2);
+  });
+
+  test('that is deleted while it waits for the journal is not run', async () => {
+    let full = true;
+    await using agent = await startAgent({ full: () => full, onError: () => {} });
+    const target = join(directory, 'deleted');
+    const wanted = request({ type: 'file.write', fileWrite: { path: target, content: 'x', mode: '0644' } });
+    const accepted = agent.engine.accept(wanted).catch((error: unknown) => error);
+    await until(() => agent.reports.length > 0);
+    const removed = agent.engine.remove(wanted.uid);
+    full = false;
+    await Promise.all([accepted, removed]);
+    expect(agent.engine.isOpen(keyOf(wanted))).toBe(false);
+    expect(existsSync(target)).toBe(false);
   });
 
   test('a task that an older agent does not know', async () => {

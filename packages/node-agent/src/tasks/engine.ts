@@ -10,7 +10,7 @@ import { Places } from './places.ts';
 import type { TaskContext, TaskOutcome, TaskRequest, TaskResult, TaskType } from './task-type.ts';
 
 export interface EngineOptions {
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, 'append' | 'records'>;
   readonly types: readonly TaskType[];
   readonly processes: ProcessDriver;
   readonly outputs: TaskOutput;
