@@ -70,7 +70,7 @@ export async function restore(file: string, flags: SnapshotFlags): Promise<void>
         );
       restoreKeys(sealed, passphrase, pki);
     }
-    if (chosen.etcdEndpoints === undefined) startRevisions(chosen, revision);
+    if (chosen.etcdEndpoints === undefined) await startRevisionsAfter(join(chosen.dataDirectory, 'store'), revision + beyondOldRevisions);
     await using store = await openStore(chosen);
     const { keys: objects } = await importStore(store, source);
     write(`restored ${objects} objects from ${file}`);
@@ -87,10 +87,6 @@ export async function restore(file: string, flags: SnapshotFlags): Promise<void>
  * Above every revision that the old server may have reached since: clients that outlive it must not take new versions of objects for those that they have seen.
  */
 const beyondOldRevisions = 1_000_000_000;
-
-function startRevisions({ dataDirectory }: ApiServerSettings, revision: number): void {
-  startRevisionsAfter(join(dataDirectory, 'store'), revision + beyondOldRevisions);
-}
 
 function settingsOf(flags: SnapshotFlags): ApiServerSettings {
   return settings(flags, flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'apiserver', apiServerShape));

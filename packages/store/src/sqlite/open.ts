@@ -36,12 +36,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 /** Makes an empty store, which is created if missing, continue after a revision. Rejects with `exists` if it has been written to. */
-export function startRevisionsAfter(directory: string, revision: number): void {
-  makeLastingDirectory(path.resolve(directory));
+export async function startRevisionsAfter(directory: string, revision: number): Promise<void> {
+  // It finds out whether the directory can be used.
+  await (await openSqliteStore({ directory }))[Symbol.asyncDispose]();
   const { database } = openDatabase(path.join(directory, databaseFile));
   try {
     if (readNumber(database, 'SELECT count(*) FROM log') > 0)
-      throw new StoreError('exists', `the store in ${directory} has been written to: only an empty one can begin at another revision`);
+      throw new StoreError('exists', `the store in ${directory} is not empty: only an empty one can begin at another revision`);
     database.prepare("UPDATE meta SET value = ? WHERE name = 'floor'").run(revision);
   } finally {
     database.close();
