@@ -36,7 +36,7 @@ export { fleetGroup } from './fleet/fields.ts';
 export * from './fleet/gpu-node.ts';
 export * from './fleet/gpus.ts';
 export * from './fleet/node-enrollment.ts';
-export type { NodeAddress, NodeDriver, NodeGpu, NodeMachine } from './fleet/node-inventory.ts';
+export type { NodeAddress, NodeDriver, NodeGpu, NodeMachine, NodeUnitDriver, UnitIsolation } from './fleet/node-inventory.ts';
 export * from './fleet/node-script.ts';
 export * from './fleet/node-task.ts';
 export * from './fleet/node-unit.ts';

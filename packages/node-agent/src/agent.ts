@@ -1,5 +1,6 @@
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { NodeUnitDriver } from '@capstan/api';
 import type { BackoffOptions } from '@capstan/machinery';
 import type { TunnelLimits } from '@capstan/streams';
 import { ControlPlane } from './control-plane/control-plane.ts';
@@ -13,6 +14,7 @@ import { NodeReporter } from './inventory/node-reporter.ts';
 import { nodeStatus, type ReportedStatus } from './inventory/node-status.ts';
 import { type NodeHandlers, type RoutedRequest, refuse, routeRequests } from './requests/router.ts';
 import { TaskRunner } from './tasks/task-runner.ts';
+import { type UnitOptions, UnitRunner } from './units/unit-runner.ts';
 
 export interface AgentOptions {
   readonly stateDirectory: string;
@@ -33,6 +35,8 @@ export interface AgentOptions {
   readonly heartbeatInterval?: number;
   readonly serversInterval?: number;
   readonly gpuIntervals?: Partial<Intervals>;
+  /** How units are run. Without it, this machine runs none. */
+  readonly units?: UnitOptions;
   readonly onReady?: (node: string) => void;
 }
 
@@ -50,6 +54,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   if (identity === undefined) return;
   const { node } = identity;
   let tasks: TaskRunner | undefined;
+  let units: UnitRunner | undefined;
   const serveNode = (request: NodeRequest): void | Promise<void> => {
     const served = tasks?.serve(request) ?? false;
     if (served !== false) return served;
@@ -65,6 +70,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     heartbeatInterval: options.heartbeatInterval ?? 10_000,
     serversInterval: options.serversInterval ?? 30_000,
     log,
+    onContact: (at) => units?.reached(at),
   });
   const { client } = controlPlane;
   const stop = new AbortController();
@@ -78,17 +84,27 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     onNode: ({ spec }) => monitor?.expect(spec?.expectedGPUs ?? []),
   });
   const describe = await describer(options);
-  await using gpus = await startMonitor(options, { node, onChange: () => reporter.report(describe(gpus)) });
+  const report = (): void => reporter.report(describe(gpus, units?.drivers ?? []));
+  await using gpus = await startMonitor(options, { node, onChange: () => report() });
   monitor = gpus;
   await using runner = await TaskRunner.open({ client, node, stateDirectory, gpus, backoff, log });
   tasks = runner;
+  await using unitRunner = await UnitRunner.open({
+    drivers: [],
+    allowUnisolated: false,
+    ...options.units,
+    client,
+    node,
+    stateDirectory,
+    gpus,
+    backoff,
+    log,
+  });
+  units = unitRunner;
   options.onReady?.(node);
   // The first report is complete: GPUs must not seem to vanish whenever an agent starts.
-  const first = gpus.inspect().then(
-    () => reporter.report(describe(gpus)),
-    () => reporter.report(describe(gpus)),
-  );
-  const work = Promise.all([first, reporter.run(running), runner.run(running)]);
+  const first = gpus.inspect().then(report, report);
+  const work = Promise.all([first, reporter.run(running), runner.run(running), unitRunner.run(running)]);
   const serving = controlPlane.run(running);
   try {
     await Promise.race([serving, work.then(() => serving)]);
@@ -109,10 +125,14 @@ export async function enrollMachine(
 }
 
 /** Returns a function that describes this machine and its GPUs as they are now. */
-async function describer({ version = 'unknown', now = () => new Date() }: AgentOptions): Promise<(gpus: GpuMonitor) => ReportedStatus> {
+async function describer({
+  version = 'unknown',
+  now = () => new Date(),
+}: AgentOptions): Promise<(gpus: GpuMonitor, unitDrivers: readonly NodeUnitDriver[]) => ReportedStatus> {
   const machine = await describeMachine(version);
   const startedAt = `${now().toISOString().slice(0, 19)}Z`;
-  return (gpus) => nodeStatus({ machine, addresses: addressesOf(), inventories: gpus.inventories(), gpus: gpus.status(), startedAt });
+  return (gpus, unitDrivers) =>
+    nodeStatus({ machine, addresses: addressesOf(), inventories: gpus.inventories(), gpus: gpus.status(), unitDrivers, startedAt });
 }
 
 async function startMonitor(

@@ -2,7 +2,7 @@ import { conditions, labelName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { flag, integer, keyedList, object, optional, type ReadOf, text } from '../definition/schema.ts';
 import { fleetGroup, keyHash } from './fields.ts';
-import { nodeAddresses, nodeDrivers, nodeGpus, nodeMachine } from './node-inventory.ts';
+import { nodeAddresses, nodeDrivers, nodeGpus, nodeMachine, nodeUnitDrivers } from './node-inventory.ts';
 
 const identity = object('Identity of the agent on the node. Only the API server writes it.', {
   generation: integer('Number of keys that the node has had.', { minimum: 1 }),
@@ -56,6 +56,7 @@ export const gpuNodeKind = defineKind({
         gpuSummary: optional(text('GPUs in short, such as `8×H200`.', { maxLength: 253 })),
         gpus: optional(nodeGpus),
         drivers: optional(nodeDrivers),
+        unitDrivers: optional(nodeUnitDrivers),
         addresses: optional(nodeAddresses),
         conditions: optional(conditions()),
       }),

@@ -73,8 +73,25 @@ export const nodeAddresses = list(
   { maxItems: 64 },
 );
 
+/** How much of the isolation of units a node offers. */
+export const unitIsolations = ['full', 'none'] as const;
+export type UnitIsolation = (typeof unitIsolations)[number];
+
+export const nodeUnitDrivers = keyedList(
+  'Drivers that run units on the node.',
+  object('One driver.', {
+    name: choice('`exec` runs commands on the file system of the node, `container` runs images.', ['exec', 'container']),
+    isolation: optional(
+      choice('How units are separated from each other and the node. Absent if the driver cannot be used.', [...unitIsolations]),
+    ),
+    message: optional(text('What is missing, for people.', { maxLength: 1024 })),
+  }),
+  { keys: ['name'], maxItems: 2 },
+);
+
 /** A GPU in the status of a node. */
 export type NodeGpu = ReadOf<typeof gpu>;
 export type NodeDriver = ReadOf<typeof nodeDrivers>[number];
+export type NodeUnitDriver = ReadOf<typeof nodeUnitDrivers>[number];
 export type NodeMachine = ReadOf<typeof nodeMachine>;
 export type NodeAddress = ReadOf<typeof nodeAddresses>[number];

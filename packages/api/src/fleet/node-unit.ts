@@ -1,4 +1,4 @@
-import { duration, immutable, objectName } from '../definition/common.ts';
+import { duration, immutable, objectName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, flag, integer, keyedList, list, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
 import { outcomeFields } from '../units/outcome.ts';
@@ -79,6 +79,9 @@ export const nodeUnitKind = defineKind({
         observedGeneration: optional(integer('Generation that the status describes.', { minimum: 0 })),
         driver: optional(choice('Driver that runs it.', ['exec', 'container'])),
         step: optional(text('What the agent does for it at the moment, such as the progress of a pull.', { maxLength: 256 })),
+        idleSince: optional(
+          timestamp('Time since which its GPUs, or its processor without any, have done nothing. Reported after a few minutes.'),
+        ),
         ...outcomeFields,
       }),
       columns: [

@@ -14,6 +14,7 @@ import {
   nodeOfEnrollment,
   nodeScriptKind,
   nodeTaskKind,
+  nodeUnitKind,
   renewPath,
   rootCluster,
   serversPath,
@@ -81,7 +82,7 @@ function mayAgent(node: string, attributes: Attributes, platform: () => ClusterI
   if (group === fleetGroup && resource === nodeScriptKind.resource && subresource === '') return verb === 'get' && name !== '';
   if (namespace !== nodeNamespace(node)) return false;
   if (group === 'coordination.k8s.io' && resource === 'leases' && subresource === '') return leaseVerbs.has(verb);
-  if (group === fleetGroup && resource === nodeTaskKind.resource)
+  if (group === fleetGroup && (resource === nodeTaskKind.resource || resource === nodeUnitKind.resource))
     return subresource === '' ? readVerbs.has(verb) : subresource === 'status' && statusVerbs.has(verb);
   return false;
 }

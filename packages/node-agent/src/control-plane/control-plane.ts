@@ -5,6 +5,7 @@ import type { TunnelHandler, TunnelLimits } from '@capstan/streams';
 import { AgentError } from '../identity/error.ts';
 import { IdentityKeeper } from '../identity/keeper.ts';
 import type { Identity, StateDirectory } from '../identity/state.ts';
+import { type Moment, momentNow } from '../time/moment.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { NearestServer } from './nearest-server.ts';
 import { fetchServers } from './servers.ts';
@@ -21,6 +22,8 @@ export interface ControlPlaneOptions {
   /** How often the list of servers is read, in milliseconds. */
   readonly serversInterval: number;
   readonly log: (line: string) => void;
+  /** The Lease was renewed, by a request that was sent at this time. */
+  readonly onContact?: (at: Moment) => void;
 }
 
 /** In milliseconds: the server has at least so long to answer a heartbeat. */
@@ -106,7 +109,7 @@ export class ControlPlane {
   }
 
   async #beat(signal: AbortSignal): Promise<void> {
-    const { heartbeatInterval, now, log } = this.#options;
+    const { heartbeatInterval, now, log, onContact } = this.#options;
     const { node } = this.#identity.current;
     const seconds = Math.ceil((heartbeatInterval * 4) / 1000);
     const heartbeat = new Heartbeat({ client: this.client, node, seconds });
@@ -114,12 +117,14 @@ export class ControlPlane {
     let isShared = false;
     while (!signal.aborted) {
       try {
+        const at = await momentNow();
         const late = AbortSignal.timeout(Math.max(heartbeatInterval, shortestAnswer));
         if ((await heartbeat.beat(now(), AbortSignal.any([signal, late]))) === 'shared') {
           if (!isShared) log('another agent uses the identity of this node: renewing the certificate, which locks the node if that is so');
           isShared = true;
           this.#identity.doubt();
         }
+        onContact?.(at);
         if (isFailing) log('the Lease of this node is renewed again');
         isFailing = false;
       } catch (error) {

@@ -21,7 +21,14 @@ const card = (uuid: string, state: GpuHealthState = 'Healthy', more: Partial<Gpu
   health: { state, reason: 'Because', message: `${uuid} is ${state}`, since: Date.UTC(2031, 0, 1) },
   gpu: gpu(uuid, more),
 });
-const facts = (gpus: readonly GpuStatus[]) => ({ machine, addresses: [], inventories: [], gpus, startedAt: '2030-01-01T00:00:00Z' });
+const facts = (gpus: readonly GpuStatus[]) => ({
+  machine,
+  addresses: [],
+  inventories: [],
+  gpus,
+  unitDrivers: [],
+  startedAt: '2030-01-01T00:00:00Z',
+});
 const healthy = (...gpus: GpuStatus[]) => nodeStatus(facts(gpus)).conditions?.find(({ type }) => type === 'GPUsHealthy');
 
 describe('the status of a node', () => {

@@ -1,9 +1,19 @@
-import type { Condition, GPUNode, GpuInventory, GpuStatus, NodeAddress, NodeDriver, NodeGpu, NodeMachine } from '@capstan/api';
+import type {
+  Condition,
+  GPUNode,
+  GpuInventory,
+  GpuStatus,
+  NodeAddress,
+  NodeDriver,
+  NodeGpu,
+  NodeMachine,
+  NodeUnitDriver,
+} from '@capstan/api';
 
 /** The part of the status of a GPUNode that its agent writes. */
 export type ReportedStatus = Pick<
   NonNullable<GPUNode['status']>,
-  'machine' | 'gpuSummary' | 'gpus' | 'drivers' | 'addresses' | 'conditions'
+  'machine' | 'gpuSummary' | 'gpus' | 'drivers' | 'unitDrivers' | 'addresses' | 'conditions'
 >;
 
 export interface Facts {
@@ -11,12 +21,13 @@ export interface Facts {
   readonly addresses: readonly NodeAddress[];
   readonly inventories: readonly GpuInventory[];
   readonly gpus: readonly GpuStatus[];
+  readonly unitDrivers: readonly NodeUnitDriver[];
   /** The time at which the agent started. */
   readonly startedAt: string;
 }
 
 /** Contains nothing that changes from sample to sample: it is written only when it differs. */
-export function nodeStatus({ machine, addresses, inventories, gpus, startedAt }: Facts): ReportedStatus {
+export function nodeStatus({ machine, addresses, inventories, gpus, unitDrivers, startedAt }: Facts): ReportedStatus {
   const groups = linkGroups(inventories);
   return {
     machine,
@@ -24,6 +35,7 @@ export function nodeStatus({ machine, addresses, inventories, gpus, startedAt }:
     gpus: gpus.map((status) => nodeGpu(status, groups.get(status.uuid))),
     gpuSummary: summaryOf(gpus),
     drivers: inventories.map(driverOf),
+    unitDrivers,
     conditions: [gpuCondition(gpus, startedAt)],
   };
 }

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeTaskStatus } from '@capstan/api';
 import { type ProcessDriver, ProcessExists } from '../processes/driver.ts';
-import { milliseconds } from './duration.ts';
+import { milliseconds } from '../time/duration.ts';
+import { type Moment, passedBetween } from '../time/moment.ts';
 import { asFailure, errorStatus, TaskFailure } from './failure.ts';
-import type { Journal, JournalEntry, JournalRecord, Moment } from './journal.ts';
+import type { Journal, JournalEntry, JournalRecord } from './journal.ts';
 import type { TaskOutput } from './output.ts';
 import { Places } from './places.ts';
 import type { TaskContext, TaskOutcome, TaskRequest, TaskResult, TaskType } from './task-type.ts';
@@ -279,7 +280,7 @@ export class TaskEngine implements AsyncDisposable {
   /** Aborts the attempt when its time is over. Time goes on while the agent is not running, and clocks that jump change nothing. */
   async #deadline(request: TaskRequest, since: Moment, abort: AbortController): Promise<Disposable & { readonly signal: AbortSignal }> {
     const now = await this.#options.now();
-    const passed = now.boot === since.boot ? now.uptime - since.uptime : Math.max(0, now.wall - since.wall);
+    const passed = passedBetween(since, now);
     const limit = milliseconds(request.spec.deadline);
     const give = (): void => abort.abort(new TaskFailure('DeadlineExceeded', `not done within ${request.spec.deadline}`));
     const timer = setTimeout(give, Math.min(Math.max(0, limit - passed), 2 ** 31 - 1));

@@ -1,6 +1,7 @@
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isObject } from '@capstan/machinery';
+import type { Moment } from '../time/moment.ts';
 import type { TaskOutcome, TaskRequest } from './task-type.ts';
 
 /** One line: a change in the life of an attempt. */
@@ -12,14 +13,6 @@ export type JournalEntry =
   | { readonly state: 'done'; readonly key: string; readonly outcome: TaskOutcome }
   /** The task was deleted, with everything that is kept of it. */
   | { readonly state: 'forgotten'; readonly key: string };
-
-/** A point in time that survives restarts of the agent and changes of the clock, but not of the machine. */
-export interface Moment {
-  readonly wall: number;
-  readonly boot: string;
-  /** In milliseconds since the machine started. */
-  readonly uptime: number;
-}
 
 /** The record of an attempt. */
 export interface JournalRecord {

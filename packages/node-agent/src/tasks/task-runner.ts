@@ -1,16 +1,15 @@
 import { existsSync } from 'node:fs';
-import { uptime } from 'node:os';
 import { join } from 'node:path';
 import type { GpuReading, NodeTaskStatus } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import type { BackoffOptions } from '@capstan/machinery';
 import { processGroups } from '../processes/cgroup.ts';
-import { bootId } from '../processes/proc.ts';
 import { Supervisor } from '../processes/supervisor.ts';
 import type { RoutedRequest } from '../requests/router.ts';
 import { Services } from '../services/services.ts';
+import { momentNow } from '../time/moment.ts';
 import { TaskEngine } from './engine.ts';
-import { Journal, type Moment } from './journal.ts';
+import { Journal } from './journal.ts';
 import { TaskOutput } from './output.ts';
 import { StoredScripts } from './stored-scripts.ts';
 import { serveTaskLog } from './task-log.ts';
@@ -111,8 +110,4 @@ export class TaskRunner implements AsyncDisposable {
 function taskLine({ name, attempt, spec, requestedBy }: TaskRequest, { phase, error }: NodeTaskStatus): string {
   const reason = error === undefined ? '' : ` (${error.code}: ${error.message})`;
   return `task ${name}, attempt ${attempt}, ${spec.type}, requested by ${requestedBy ?? 'unknown'}: ${phase}${reason}`;
-}
-
-async function momentNow(): Promise<Moment> {
-  return { wall: Date.now(), boot: await bootId(), uptime: uptime() * 1_000 };
 }

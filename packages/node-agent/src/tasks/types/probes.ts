@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { milliseconds } from '../duration.ts';
+import { milliseconds } from '../../time/duration.ts';
 import { type TaskContext, type TaskResult, type TaskType, taskType } from '../task-type.ts';
 import { type ScriptCatalog, scriptFile } from './process-run.ts';
 

@@ -1,0 +1,120 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { GPUNode, NodeUnit, NodeUnitSpec, NodeUnitStatus } from '@capstan/api';
+import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
+import { createPlatform, fleetPath, invite } from '@capstan/apiserver/testing-fleet';
+import { certificateFingerprint } from '@capstan/pki';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { runAgent } from '../agent.ts';
+import { nodeUnit } from './testing/node-units.ts';
+import { PlainDriver } from './testing/plain-driver.ts';
+
+const patience = { timeout: 15_000, interval: 20 };
+const directory = mkdtempSync(join(tmpdir(), 'capstan-agent-units-'));
+const driver = new PlainDriver(join(directory, 'rooms'));
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+  await createPlatform(server);
+});
+afterAll(async () => {
+  for (const id of await driver.list()) await driver.remove(id);
+  await server[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true });
+});
+
+/** An agent of the node n1 until it is disposed of. */
+async function startAgent(): Promise<AsyncDisposable & { readonly lines: string[] }> {
+  const stop = new AbortController();
+  const lines: string[] = [];
+  const authorityHash = certificateFingerprint(readFileSync(join(server.directory, 'pki', 'ca.crt'), 'utf8'));
+  token ??= await invite(server, 'n1');
+  const ended = runAgent({
+    stateDirectory: join(directory, 'n1'),
+    join: { server: server.url, token, authorityHash },
+    handlers: {},
+    signal: stop.signal,
+    backoff: { base: 10, max: 50 },
+    limits: { grace: 50 },
+    heartbeatInterval: 50,
+    serversInterval: 100,
+    units: { drivers: [driver], allowUnisolated: true, times: { restartDelay: 20, retryDelay: 20 } },
+    log: (line) => void lines.push(line),
+  });
+  await vi.waitFor(() => expect(lines.join('\n')).toContain('is open'), patience);
+  return {
+    lines,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+let token: string | undefined;
+
+const units = `${fleetPath}/namespaces/node-n1/nodeunits`;
+async function create(name: string, spec: Partial<NodeUnitSpec>): Promise<void> {
+  const { apiVersion, kind, spec: full } = nodeUnit(name, spec);
+  const reply = await server.call(units, { method: 'POST', body: { apiVersion, kind, metadata: { name }, spec: full } });
+  expect(reply.code, reply.text).toBe(201);
+}
+const statusOf = async (name: string): Promise<NodeUnitStatus | undefined> =>
+  ((await server.call(`${units}/${name}`)).json() as NodeUnit).status;
+const becomes = (name: string, status: Partial<NodeUnitStatus>): Promise<void> =>
+  vi.waitFor(async () => expect(await statusOf(name)).toMatchObject(status), patience);
+const patch = (name: string, spec: object) =>
+  server.call(`${units}/${name}`, { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' }, body: { spec } });
+
+describe('an agent', () => {
+  test('runs the command of a NodeUnit and reports how it ended', async () => {
+    await using _agent = await startAgent();
+    await create('a-1', { command: ['sh', '-c', 'echo hello; echo "rank $CAPSTAN_RANK of $CAPSTAN_NODES"; exit 3'] });
+    await becomes('a-1', {
+      phase: 'Ended',
+      exitCode: 3,
+      reason: 'Error',
+      driver: 'exec',
+      lastLines: ['hello', 'rank 0 of 1'],
+      observedGeneration: 1,
+    });
+  });
+
+  test('finds its units again, stops them, and removes them', async () => {
+    {
+      await using _agent = await startAgent();
+      await create('b-1', { command: ['sleep', '600'] });
+      await becomes('b-1', { phase: 'Running', ready: true, pid: expect.any(Number) as number });
+    }
+    const { pid } = (await statusOf('b-1'))!;
+    await using _agent = await startAgent();
+    await patch('b-1', { stopped: true, stopReason: 'TimeLimit' });
+    await becomes('b-1', { phase: 'Ended', reason: 'TimeLimit', observedGeneration: 2 });
+    expect(() => process.kill(pid!, 0)).toThrow();
+    await server.call(`${units}/b-1`, { method: 'DELETE' });
+    await vi.waitFor(async () => expect(await driver.list()).not.toContain('b-1'), patience);
+  });
+
+  test('ends units that were deleted while it was away', async () => {
+    {
+      await using _agent = await startAgent();
+      await create('c-1', { command: ['sleep', '600'], restartPolicy: 'Always' });
+      await becomes('c-1', { phase: 'Running' });
+    }
+    await server.call(`${units}/c-1`, { method: 'DELETE' });
+    expect((await driver.find('c-1', 0))?.phase).toBe('running');
+    await using _agent = await startAgent();
+    await vi.waitFor(async () => expect(await driver.list()).not.toContain('c-1'), patience);
+  });
+
+  test('says which drivers it has', async () => {
+    await using _agent = await startAgent();
+    const node = async (): Promise<GPUNode> => (await server.call(`${fleetPath}/gpunodes/n1`)).json() as GPUNode;
+    await vi.waitFor(
+      async () => expect((await node()).status?.unitDrivers).toEqual([{ name: 'exec', isolation: 'none', message: 'it is for tests' }]),
+      patience,
+    );
+    await create('d-1', { image: 'python:3' });
+    await becomes('d-1', { phase: 'Ended', reason: 'DriverUnavailable', message: 'this node has no driver container' });
+  });
+});

@@ -1,0 +1,67 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { isObject } from '@capstan/machinery';
+import { type Moment, passedBetween } from '../../time/moment.ts';
+
+/** In milliseconds: the contact on the disk is at most so much older than the last one. */
+const storeEvery = 2_000;
+
+/**
+ * The time of the last contact with the control plane. Agents that start later count from the one on the disk, which may be a little older: they
+ * end programs too early rather than too late.
+ */
+export class LastContact {
+  readonly #file: string;
+  #last: Moment;
+  #stored: Moment | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(file: string, last: Moment, stored: Moment | undefined) {
+    this.#file = file;
+    this.#last = last;
+    this.#stored = stored;
+  }
+
+  static async open(file: string, now: Moment): Promise<LastContact> {
+    const stored = await readFile(file, 'utf8').then(parse, () => undefined);
+    // Without a file, there was never a unit to end either.
+    return new LastContact(file, stored ?? now, stored);
+  }
+
+  /** The control plane has answered a request that was sent at this time. */
+  record(at: Moment): void {
+    this.#last = at;
+    if (this.#stored !== undefined && this.#stored.boot === at.boot && passedBetween(this.#stored, at) < storeEvery) return;
+    this.#stored = at;
+    this.#writing = this.#writing.then(() => this.#write(at));
+  }
+
+  /** In milliseconds. Infinity after a restart of the machine without a contact since: nobody knows how long that took. */
+  age(now: Moment): number {
+    return now.boot === this.#last.boot ? passedBetween(this.#last, now) : Number.POSITIVE_INFINITY;
+  }
+
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  /** A contact that is not stored only makes the next agent more careful. */
+  async #write(at: Moment): Promise<void> {
+    try {
+      await writeFile(`${this.#file}.new`, JSON.stringify(at), { mode: 0o600 });
+      await rename(`${this.#file}.new`, this.#file);
+    } catch {
+      this.#stored = undefined;
+    }
+  }
+}
+
+function parse(text: string): Moment | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && typeof value['boot'] === 'string' && typeof value['uptime'] === 'number' && typeof value['wall'] === 'number'
+      ? (value as unknown as Moment)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

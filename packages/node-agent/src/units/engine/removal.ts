@@ -1,0 +1,47 @@
+import { copyFile, link, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { UnitDriver } from '../drivers/driver.ts';
+import type { UnitRecord } from '../records/record.ts';
+import type { SecretStore } from '../secrets/store.ts';
+
+export interface Traces {
+  readonly driver: UnitDriver | undefined;
+  readonly secrets: SecretStore;
+  /** The folder of the unit. */
+  readonly folder: string;
+}
+
+/** Where the uploaded files of a unit are, and its logs once the driver has forgotten it. */
+export const uploadsIn = (folder: string): string => join(folder, 'uploads');
+export const logsIn = (folder: string): string => join(folder, 'logs');
+
+/** How many of the latest logs are kept. */
+const keptRuns = 2;
+
+/** Removes everything of a unit that has ended, except its record and its latest logs. Can be repeated. */
+export async function removeTraces({ name, incarnation }: UnitRecord, { driver, secrets, folder }: Traces): Promise<void> {
+  await secrets.remove(name);
+  if (driver !== undefined && driver.isolation !== undefined) {
+    await driver.stop(name, 0);
+    for (let run = incarnation; run >= 0 && run > incarnation - keptRuns; run--) await keepLog(driver, { name, run, folder });
+    await driver.remove(name);
+  }
+  await rm(uploadsIn(folder), { recursive: true, force: true });
+  await rm(`${uploadsIn(folder)}.new`, { recursive: true, force: true });
+}
+
+async function keepLog(driver: UnitDriver, { name, run, folder }: { name: string; run: number; folder: string }): Promise<void> {
+  const log = await driver.log(name, run);
+  if (log === undefined) return;
+  await mkdir(logsIn(folder), { recursive: true, mode: 0o700 });
+  await Promise.all(
+    log.files.map(async (file, index) => {
+      const kept = join(logsIn(folder), keptLog(run, index));
+      // Another file system needs a copy.
+      await link(file, kept).catch(() => copyFile(file, kept).catch(() => {}));
+    }),
+  );
+}
+
+/** The name of a part of a kept log. */
+const keptLog = (run: number, index: number): string => `${run}.${String(index).padStart(4, '0')}`;

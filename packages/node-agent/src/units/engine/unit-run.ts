@@ -1,0 +1,463 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { finalNodeUnitPhases, type NodeUnitPhase, type NodeUnitSpec, type NodeUnitStatus, type UnitReason } from '@capstan/api';
+import { milliseconds } from '../../time/duration.ts';
+import { type Moment, passedBetween } from '../../time/moment.ts';
+import { type RoomState, type UnitDriver, UnitProblem, type UnitRoom } from '../drivers/driver.ts';
+import type { DriverRegistry } from '../drivers/registry.ts';
+import { lastLines } from '../logs/last-lines.ts';
+import type { ProbeResults } from '../probes/prober.ts';
+import type { UnitRecord } from '../records/record.ts';
+import type { UnitRecords } from '../records/records.ts';
+import { type Ending, type StateOf, transitions, type UnitState } from '../records/state.ts';
+import type { SecretStore } from '../secrets/store.ts';
+import { failuresAfter, restartDelay, restarts } from './restart.ts';
+import { type Live, statusOf } from './status.ts';
+import type { UnitTimes } from './times.ts';
+
+export interface RunContext {
+  readonly records: UnitRecords;
+  readonly drivers: DriverRegistry;
+  /** Looks up everything that the spec only names. Rejects with a UnitProblem if something is missing. */
+  readonly resolve: (record: UnitRecord) => Promise<UnitRoom>;
+  readonly secrets: SecretStore;
+  /** Probes the program until the signal aborts. */
+  readonly probe: (unit: { readonly record: UnitRecord; readonly driver: UnitDriver }, results: ProbeResults, signal: AbortSignal) => void;
+  readonly now: () => Promise<Moment>;
+  readonly times: UnitTimes;
+  readonly onStatus: (record: UnitRecord, status: NodeUnitStatus) => void;
+  readonly log: (line: string) => void;
+  /** Ends with the agent; programs go on. */
+  readonly signal: AbortSignal;
+}
+
+/** A state that follows, with everything that changes with it. */
+type Next = Partial<Pick<UnitRecord, 'incarnation' | 'restarts' | 'failures'>> & { readonly state: UnitState };
+type Steps = { readonly [P in NodeUnitPhase]?: (state: StateOf<P>) => Promise<Next | undefined> };
+
+/**
+ * The life of one NodeUnit on this machine: one step for each phase, which does the work of the phase and says what follows. A record is on the disk
+ * before a program is started; every other state can be found again with the help of the driver.
+ */
+export class UnitRun {
+  readonly #context: RunContext;
+  #record: UnitRecord;
+  #live: Live = {};
+  #stop: Ending | undefined;
+  /** Resolved and prepared, and not started yet. */
+  #room: UnitRoom | undefined;
+  #interrupt = new AbortController();
+  #unhealthy: string | undefined;
+  #retries = 0;
+  #isConfirmed: boolean;
+  #isUploading = false;
+  /** Changes of the record follow each other. */
+  #writing: Promise<void> = Promise.resolve();
+  /** Resolves when the unit has ended, or the agent stops. */
+  readonly done: Promise<void>;
+
+  /** `isConfirmed`: the control plane has just asked for the unit. */
+  constructor(record: UnitRecord, context: RunContext, { isConfirmed }: { readonly isConfirmed: boolean }) {
+    this.#record = record;
+    this.#context = context;
+    this.#isConfirmed = isConfirmed;
+    this.#live = { driver: context.drivers.nameFor(record.spec) };
+    if (record.spec.stopped) this.#stop = stopEnding(record.spec);
+    this.done = this.#loop().catch((error: unknown) => {
+      context.log(`unit ${record.name} cannot go on: ${error instanceof Error ? error.message : String(error)}`);
+    });
+  }
+
+  get record(): UnitRecord {
+    return this.#record;
+  }
+
+  get live(): Live {
+    return this.#live;
+  }
+
+  get isFinal(): boolean {
+    return finalNodeUnitPhases.has(this.#record.state.phase);
+  }
+
+  get status(): NodeUnitStatus {
+    return statusOf(this.#record, this.#live);
+  }
+
+  /** Whether files may be sent now. */
+  get awaitsUpload(): boolean {
+    const { spec, uploaded, state } = this.#record;
+    return spec.upload && !uploaded && (state.phase === 'Waiting' || state.phase === 'Pending');
+  }
+
+  /** The control plane asks for this unit, in this form. Only the end of a unit can change. */
+  async confirm({ uid, generation, spec }: Pick<UnitRecord, 'uid' | 'generation' | 'spec'>): Promise<void> {
+    const known = this.#record;
+    this.#isConfirmed = true;
+    if (spec.stopped) this.stop(stopEnding(spec));
+    if (known.uid !== uid || known.generation !== generation) await this.#change((record) => ({ ...record, uid, generation, spec }));
+    this.wake();
+  }
+
+  /** Ends the unit for good. The first reason counts. */
+  stop(ending: Ending): void {
+    this.#stop ??= ending;
+    this.wake();
+  }
+
+  /** Something has arrived that the unit may wait for. */
+  wake(): void {
+    this.#interrupt.abort();
+  }
+
+  /** Files arrive, and the unit waits for their end. */
+  set isUploading(isUploading: boolean) {
+    this.#isUploading = isUploading;
+    this.wake();
+  }
+
+  /** The files are complete. Rejects with a UnitProblem if that cannot be recorded. */
+  async uploaded(): Promise<void> {
+    await this.#changeForSure((record) => ({ ...record, uploaded: true }));
+    this.wake();
+  }
+
+  setIdle(idleSince: string | undefined): void {
+    if (this.#live.idleSince === idleSince || this.#record.state.phase !== 'Running') return;
+    this.#show({ idleSince });
+  }
+
+  async #loop(): Promise<void> {
+    const { signal } = this.#context;
+    this.#report();
+    while (!signal.aborted && !this.isFinal) {
+      const step = this.#steps[this.#record.state.phase] as (state: UnitState) => Promise<Next | undefined>;
+      const next = await step(this.#record.state);
+      if (next === undefined) return;
+      await this.#enter(next);
+    }
+  }
+
+  readonly #steps: Steps = {
+    Pending: async () => (this.#stop && this.#incarnation < 0 ? ended(this.#stop) : this.#begin()),
+    Waiting: (state) => this.#wait(state),
+    Preparing: () => this.#prepare(),
+    Running: (state) => this.#keep(state),
+    Restarting: (state) => this.#pause(state),
+    Stopping: (state) => this.#end(state),
+  };
+
+  async #begin(): Promise<Next> {
+    const isMissing = (await this.#missing()) !== undefined;
+    return { state: isMissing ? { phase: 'Waiting', since: await this.#context.now() } : { phase: 'Preparing' } };
+  }
+
+  async #wait({ since }: StateOf<'Waiting'>): Promise<Next | undefined> {
+    const { now, times, signal } = this.#context;
+    while (!signal.aborted) {
+      const interrupted = this.#arm();
+      if (this.#stop !== undefined) return this.#stopNow(this.#stop);
+      const missing = await this.#missing();
+      if (missing === undefined) return { state: { phase: 'Preparing' } };
+      this.#show({ problem: missing });
+      const mayExpire = missing.reason === 'UploadMissing' && !this.#isUploading;
+      const left = mayExpire ? times.uploadDeadline - passedBetween(since, await now()) : Number.POSITIVE_INFINITY;
+      if (left <= 0) return ended({ reason: 'UploadMissing', message: 'no files were uploaded in time' });
+      await pause(left, interrupted);
+    }
+    return undefined;
+  }
+
+  /** Why the unit cannot be prepared yet. */
+  async #missing(): Promise<Live['problem']> {
+    const { spec, uploaded, name } = this.#record;
+    if (spec.secrets && (await this.#context.secrets.get(name)) === undefined)
+      return { reason: 'SecretsMissing', message: 'waits for the values of secrets' };
+    if (spec.upload && !uploaded) return { reason: 'UploadMissing', message: 'waits for uploaded files' };
+    return undefined;
+  }
+
+  async #prepare(): Promise<Next | undefined> {
+    const { drivers, resolve, now, signal } = this.#context;
+    while (!signal.aborted) {
+      const interrupted = this.#arm();
+      if (this.#stop !== undefined) return this.#stopNow(this.#stop);
+      // After a restart of the machine, only the control plane knows whether the program has been started elsewhere.
+      if (!this.#isConfirmed) {
+        this.#show({ step: 'waits for the control plane' });
+        await pause(Number.POSITIVE_INFINITY, interrupted);
+        continue;
+      }
+      if ((await this.#missing()) !== undefined) return { state: { phase: 'Waiting', since: await now() } };
+      try {
+        const driver = drivers.forStart(this.#record.spec);
+        const room = await resolve(this.#record);
+        await driver.prepare(room, { onStep: (step) => this.#show({ step }), signal: interrupted });
+        this.#room = room;
+        const since = await now();
+        return { incarnation: this.#incarnation + 1, state: { phase: 'Running', boot: since.boot, since } };
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        if (interrupted.aborted) continue;
+        const final = await this.#retryLater(asProblem(error));
+        if (final !== undefined) return final;
+      }
+    }
+    return undefined;
+  }
+
+  /** Waits after a problem; the end of the unit if waiting does not help. */
+  async #retryLater({ reason, message, isFinal }: UnitProblem): Promise<Next | undefined> {
+    if (isFinal) return ended({ reason, message });
+    const interrupted = this.#arm();
+    this.#show({ problem: { reason, message }, step: undefined });
+    const { retryDelay, longestRestartDelay } = this.#context.times;
+    await pause(Math.min(retryDelay * 2 ** Math.min(this.#retries++, 30), longestRestartDelay), interrupted);
+    return undefined;
+  }
+
+  async #keep(state: StateOf<'Running'>): Promise<Next | undefined> {
+    const { drivers, signal } = this.#context;
+    const { name, spec } = this.#record;
+    const room = this.#room;
+    this.#room = undefined;
+    const driver = drivers.find(spec);
+    if (driver === undefined) return this.#withoutDriver();
+    if (room !== undefined) {
+      try {
+        await driver.start(room, this.#incarnation);
+        this.#retries = 0;
+      } catch (error) {
+        const final = await this.#retryLater(asProblem(error));
+        return final ?? { state: { phase: 'Preparing' } };
+      }
+    }
+    const probing = new AbortController();
+    this.#unhealthy = undefined;
+    try {
+      let isProbed = false;
+      while (!signal.aborted) {
+        const interrupted = this.#arm();
+        if (this.#stop !== undefined) return { state: { phase: 'Stopping', ending: this.#stop, restart: false } };
+        if (this.#unhealthy !== undefined) return this.#unwell(this.#unhealthy);
+        const found = await driver.find(name, this.#incarnation);
+        if (found?.phase !== 'running') return await this.#over(driver, state, found);
+        if (!isProbed) this.#probe(driver, found, AbortSignal.any([signal, probing.signal]));
+        isProbed = true;
+        await driver.changed(name, this.#incarnation, interrupted).catch(() => pause(this.#context.times.retryDelay, interrupted));
+      }
+      return undefined;
+    } finally {
+      probing.abort();
+    }
+  }
+
+  /** An agent without the driver, such as one that is no longer root, can neither see nor end the program. */
+  async #withoutDriver(): Promise<undefined> {
+    const { drivers, signal } = this.#context;
+    const message = `the program was started with the driver ${drivers.nameFor(this.#record.spec)}, which this agent does not have`;
+    this.#show({ problem: { reason: 'DriverUnavailable', message } });
+    await pause(Number.POSITIVE_INFINITY, signal);
+  }
+
+  #probe(driver: UnitDriver, room: NonNullable<Live['room']>, signal: AbortSignal): void {
+    const { readiness } = this.#record.spec;
+    this.#show({ room, ready: readiness === undefined, problem: undefined, step: undefined });
+    const results: ProbeResults = {
+      ready: (ready) => this.#live.ready === ready || this.#show({ ready }),
+      unhealthy: (message) => {
+        this.#unhealthy = message;
+        this.wake();
+      },
+    };
+    this.#context.probe({ record: this.#record, driver }, results, signal);
+  }
+
+  #unwell(message: string): Next {
+    const ending: Ending = { reason: 'Unhealthy', message };
+    return { state: { phase: 'Stopping', ending, restart: restarts(this.#record.spec, ending) } };
+  }
+
+  /** The program has ended by itself, or has vanished. */
+  async #over(
+    driver: UnitDriver,
+    { boot }: StateOf<'Running'>,
+    found: Exclude<RoomState, { phase: 'running' }> | undefined,
+  ): Promise<Next> {
+    const { name, spec } = this.#record;
+    await this.#untilDone(() => driver.stop(name, 0));
+    if (found?.phase === 'exited') {
+      const ending = { ...(await this.#endingOf(driver, found)), reason: found.reason };
+      return restarts(spec, ending) ? this.#again(ending) : ended(ending);
+    }
+    const now = await this.#context.now();
+    const hasRestarted = boot !== now.boot;
+    const why = found?.message ?? 'the agent ended before it could see whether the program had started';
+    const ending: Ending = {
+      reason: hasRestarted ? 'MachineRestarted' : 'Lost',
+      message: hasRestarted ? 'the machine restarted while the program ran' : why,
+      ...(await this.#lines(driver)),
+    };
+    if (!restarts(spec, ending)) return { state: { phase: 'Lost', ending } };
+    return this.#again(ending);
+  }
+
+  async #again(last: Ending): Promise<Next> {
+    const { now, times } = this.#context;
+    const { state, failures } = this.#record;
+    const since = await now();
+    const ran = state.phase === 'Running' ? passedBetween(state.since, since) : 0;
+    return { failures: failuresAfter(failures, ran, times), state: { phase: 'Restarting', since, last } };
+  }
+
+  async #pause({ since, last }: StateOf<'Restarting'>): Promise<Next | undefined> {
+    const { now, times, signal } = this.#context;
+    const { failures } = this.#record;
+    while (!signal.aborted) {
+      const interrupted = this.#arm();
+      if (this.#stop !== undefined) return ended({ ...last, ...this.#stop });
+      const moment = await now();
+      const delay = moment.boot === since.boot ? restartDelay(Math.max(0, failures - 1), times) : 0;
+      const left = delay - passedBetween(since, moment);
+      if (left <= 0) return { restarts: this.#record.restarts + 1, state: { phase: 'Preparing' } };
+      await pause(left, interrupted);
+    }
+    return undefined;
+  }
+
+  async #end({ ending, restart }: StateOf<'Stopping'>): Promise<Next | undefined> {
+    const { drivers, signal } = this.#context;
+    const { name, spec } = this.#record;
+    const driver = drivers.find(spec);
+    if (driver === undefined) return this.#withoutDriver();
+    await this.#untilDone(() => driver.stop(name, milliseconds(spec.stopGrace)));
+    if (signal.aborted) return undefined;
+    const found = await driver.find(name, this.#incarnation);
+    const full = { ...(await this.#endingOf(driver, found)), ...ending };
+    return restart && this.#stop === undefined ? this.#again(full) : ended({ ...full, ...this.#stop });
+  }
+
+  async #endingOf(driver: UnitDriver, found: RoomState | undefined): Promise<Omit<Ending, 'reason'>> {
+    const lines = await this.#lines(driver);
+    if (found?.phase !== 'exited') return lines;
+    const { startedAt, finishedAt, code } = found;
+    return { startedAt, finishedAt, exitCode: code, ...lines };
+  }
+
+  async #lines(driver: UnitDriver): Promise<Pick<Ending, 'lastLines'>> {
+    const lines = await lastLines(driver, this.#record.name, this.#incarnation);
+    return lines.length === 0 ? {} : { lastLines: lines };
+  }
+
+  /** Drivers must not fail to end programs; if one does, it is asked again. */
+  async #untilDone(end: () => Promise<void>): Promise<void> {
+    const { signal, times } = this.#context;
+    for (let tries = 0; !signal.aborted; tries++) {
+      try {
+        return await end();
+      } catch (error) {
+        this.#show({ problem: { reason: asProblem(error).reason, message: `the program cannot be ended: ${asProblem(error).message}` } });
+        await pause(Math.min(times.retryDelay * 2 ** Math.min(tries, 30), times.longestRestartDelay), signal);
+      }
+    }
+  }
+
+  #stopNow(ending: Ending): Next {
+    return this.#incarnation < 0 ? ended(ending) : { state: { phase: 'Stopping', ending, restart: false } };
+  }
+
+  get #incarnation(): number {
+    return this.#record.incarnation;
+  }
+
+  /** From now on, `wake` aborts the signal. */
+  #arm(): AbortSignal {
+    this.#interrupt = new AbortController();
+    return AbortSignal.any([this.#interrupt.signal, this.#context.signal]);
+  }
+
+  async #enter(next: Next): Promise<void> {
+    const from = this.#record.state.phase;
+    if (!transitions[from].includes(next.state.phase)) throw new Error(`${next.state.phase} must not follow ${from}`);
+    if (next.state.phase !== 'Running') {
+      this.#forget(next.state.phase);
+      return this.#change((record) => ({ ...record, ...next }));
+    }
+    // Nothing is started without a record of it.
+    while (!this.#context.signal.aborted) {
+      try {
+        return await this.#changeForSure((record) => ({ ...record, ...next }));
+      } catch (error) {
+        await this.#retryLater(asProblem(error));
+        if (this.#stop !== undefined) {
+          this.#room = undefined;
+          return;
+        }
+      }
+    }
+  }
+
+  /** A change that counts although it may not get to the disk. */
+  #change(change: (record: UnitRecord) => UnitRecord): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#record = change(this.#record);
+      this.#report();
+      await this.#context.records.write(this.#record).catch((error: unknown) => {
+        this.#context.log(`the record of unit ${this.#record.name} cannot be written: ${asProblem(error).message}`);
+      });
+    });
+  }
+
+  /** A change that counts once it is on the disk. */
+  #changeForSure(change: (record: UnitRecord) => UnitRecord): Promise<void> {
+    return this.#inTurn(async () => {
+      const record = change(this.#record);
+      await this.#context.records.write(record);
+      this.#record = record;
+      this.#report();
+    });
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#writing.then(work);
+    this.#writing = done.catch(() => {});
+    return done;
+  }
+
+  /** The rest of what is known belongs to the state before. */
+  #forget(phase: NodeUnitPhase): void {
+    const { driver, room } = this.#live;
+    this.#live = { ...(driver && { driver }), ...(phase === 'Stopping' && room && { room }) };
+  }
+
+  #show(change: { readonly [K in keyof Live]: Live[K] | undefined }): void {
+    this.#live = { ...this.#live, ...change } as Live;
+    this.#report();
+  }
+
+  #report(): void {
+    this.#context.onStatus(this.#record, this.status);
+  }
+}
+
+export function stopEnding({ stopReason = 'Stopped' }: Pick<NodeUnitSpec, 'stopReason'>): Ending {
+  const messages: Partial<Record<UnitReason, string>> = { TimeLimit: 'its time was over', Idle: 'it was idle' };
+  const message = messages[stopReason];
+  return { reason: stopReason, ...(message !== undefined && { message }) };
+}
+
+function ended(ending: Ending): Next {
+  return { state: { phase: 'Ended', ending } };
+}
+
+function asProblem(error: unknown): UnitProblem {
+  return error instanceof UnitProblem
+    ? error
+    : new UnitProblem('Error', error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+/** Resolves when the time is over, or with the signal. */
+async function pause(time: number, signal: AbortSignal): Promise<void> {
+  if (time === Number.POSITIVE_INFINITY) {
+    if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  } else await sleep(Math.min(Math.max(0, time), 2 ** 31 - 1), undefined, { signal }).catch(() => {});
+}

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type NodeUnit, type NodeUnitStatus, nodeNamespace, nodeUnitKind } from '@capstan/api';
+import { ApiError, type Client, isConflict, isNotFound, type Resource } from '@capstan/client';
+import { Backoff, type BackoffOptions, type Json, type JsonObject, sameJson, Trouble } from '@capstan/machinery';
+
+export interface UnitReportsOptions {
+  /** For root:platform. */
+  readonly client: Client;
+  readonly node: string;
+  readonly backoff: BackoffOptions;
+  readonly log: (line: string) => void;
+  /** Between two reports that differ in the step only, in milliseconds. */
+  readonly stepInterval?: number;
+}
+
+interface Report {
+  uid: string;
+  wanted: NodeUnitStatus;
+  /** As the control plane has it, as far as it is known. */
+  stored: NodeUnitStatus | undefined;
+  isSending: boolean;
+}
+
+/** Keeps the status of NodeUnits at the control plane as it is here: writes the fields that differ, the latest of each unit, for as long as that takes. */
+export class UnitReports implements AsyncDisposable {
+  readonly #options: UnitReportsOptions;
+  readonly #units: Resource<NodeUnit>;
+  readonly #reports = new Map<string, Report>();
+  readonly #known = new Map<string, NodeUnitStatus>();
+  readonly #sending = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  readonly #trouble: Trouble;
+
+  constructor(options: UnitReportsOptions) {
+    this.#options = options;
+    this.#units = options.client.resource<NodeUnit>(nodeUnitKind).in(nodeNamespace(options.node));
+    this.#trouble = new Trouble({
+      log: options.log,
+      begins: (why) => `the status of units cannot be reported: ${why}`,
+      lasts: (why, { duration, sources }) => `the status of ${sources} units has not been reported for ${duration}: ${why}`,
+      ends: ({ duration }) => `the status of units is reported again after ${duration}`,
+      now: () => performance.now(),
+    });
+  }
+
+  /** The control plane has this status. */
+  observe({ metadata: { name = '' }, status = { phase: 'Pending' } }: NodeUnit): void {
+    const report = this.#reports.get(name);
+    if (report === undefined) this.#known.set(name, status);
+    else if (!report.isSending) report.stored = status;
+  }
+
+  /** The status from now on. */
+  report({ name, uid }: { readonly name: string; readonly uid: string }, status: NodeUnitStatus): void {
+    if (this.#stop.signal.aborted) return;
+    const report = this.#reports.get(name) ?? { uid, wanted: status, stored: this.#known.get(name), isSending: false };
+    if (report.uid !== uid) report.stored = undefined;
+    report.uid = uid;
+    report.wanted = status;
+    this.#reports.set(name, report);
+    if (report.isSending || changes(report) === undefined) return;
+    report.isSending = true;
+    const sending = this.#send(name, report).finally(() => {
+      report.isSending = false;
+      this.#sending.delete(sending);
+    });
+    this.#sending.add(sending);
+  }
+
+  /** The NodeUnit does not exist any more. */
+  forget(name: string): void {
+    this.#reports.delete(name);
+    this.#known.delete(name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await Promise.allSettled(this.#sending);
+  }
+
+  async #send(name: string, report: Report): Promise<void> {
+    const { signal } = this.#stop;
+    const backoff = new Backoff(this.#options.backoff);
+    while (!signal.aborted && this.#reports.get(name) === report) {
+      const status = changes(report);
+      if (status === undefined) return;
+      const { uid, wanted } = report;
+      try {
+        const patch = { metadata: { uid }, status };
+        await this.#units.patch(name, { type: 'merge', patch }, { subresource: 'status', fieldManager: 'capstan-node-agent', signal });
+        report.stored = wanted;
+        this.#trouble.clear(name);
+        backoff.reset();
+        if (isStepOnly(changes(report))) await this.#pause(this.#options.stepInterval ?? 1_000);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isNotFound(error) || isConflict(error)) {
+          // It was deleted, or another has its name: the watch says so, too.
+          this.#trouble.clear(name);
+          return;
+        }
+        if (error instanceof ApiError && (error.code === 400 || error.code === 422)) {
+          this.#options.log(`the status of unit ${name} was refused: ${error.message}`);
+          this.#trouble.clear(name);
+          // Repeating it would not help; the next one may be accepted.
+          if (report.wanted === wanted) return;
+        } else this.#trouble.report(error instanceof Error ? error.message : String(error), name);
+        await this.#pause(backoff.next());
+      }
+    }
+  }
+
+  async #pause(time: number): Promise<void> {
+    await sleep(time, undefined, { signal: this.#stop.signal }).catch(() => {});
+  }
+}
+
+/** The fields that differ, as a merge patch; undefined if there are none. */
+function changes({ wanted, stored }: Report): JsonObject | undefined {
+  const [to, from] = [wanted, stored ?? {}] as unknown as [Readonly<Record<string, Json>>, Readonly<Record<string, Json>>];
+  const patch: JsonObject = {};
+  for (const key of new Set([...Object.keys(to), ...Object.keys(from)])) {
+    if (!sameJson(to[key], from[key])) patch[key] = to[key] ?? null;
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+const isStepOnly = (patch: JsonObject | undefined): boolean => patch !== undefined && Object.keys(patch).every((key) => key === 'step');
