@@ -53,5 +53,6 @@ export * from './kcp/topology.ts';
 export * from './kcp/workspace-status.ts';
 export { groupResource, type KindReference, type StoredKind } from './kind.ts';
 export * from './kubernetes/user.ts';
+export { millisecondsIn } from './units/duration.ts';
 export * from './units/outcome.ts';
 export * from './units/program.ts';

@@ -7,15 +7,20 @@ import {
   logicalClusterKind,
   nodeBookingKind,
   nodeReservationKind,
+  nodeUnitKind,
   offeringKind,
+  type PermissionClaim,
+  unitLabel,
 } from '@capstan/api';
 import type { PolicyRule, Product } from '@capstan/platform';
 import { allocations } from './allocations/controller.ts';
 import type { SchedulerOptions } from './allocations/scheduler.ts';
+import { type UnitOptions, units } from './units/controller.ts';
+import { leaseKind } from './units/copies.ts';
 
 const read = ['get', 'list', 'watch'];
 
-/** All that the scheduler may do in root:platform. */
+/** All that the controllers may do in root:platform. */
 const rules: readonly PolicyRule[] = [
   {
     apiGroups: [gpuNodeKind.group],
@@ -24,30 +29,47 @@ const rules: readonly PolicyRule[] = [
   },
   { apiGroups: [nodeBookingKind.group], resources: [nodeBookingKind.resource], verbs: [...read, 'create', 'patch', 'update'] },
   { apiGroups: [offeringKind.group], resources: [offeringKind.resource], verbs: read },
+  { apiGroups: [nodeUnitKind.group], resources: [nodeUnitKind.resource], verbs: [...read, 'create', 'patch', 'delete'] },
+  { apiGroups: [nodeUnitKind.group], resources: [`${nodeUnitKind.resource}/secrets`], verbs: ['update'] },
+  { apiGroups: [leaseKind.group], resources: [leaseKind.resource], verbs: read },
+];
+
+/** Objects of tenants that units need. Of Pods, only those that show units. */
+const claims: readonly PermissionClaim[] = [
+  { group: '', resource: 'events', verbs: ['create', 'patch'] },
+  // The path of the workspace, by which quotas and reservations name it.
+  { group: logicalClusterKind.group, resource: logicalClusterKind.resource, verbs: ['get'] },
+  { group: '', resource: 'secrets', verbs: ['get'] },
+  { group: '', resource: 'configmaps', verbs: ['get'] },
+  {
+    group: '',
+    resource: 'pods',
+    verbs: [...read, 'create', 'patch', 'delete'],
+    defaultSelector: { matchExpressions: [{ key: unitLabel, operator: 'Exists' }] },
+  },
 ];
 
 /** Tenants order, and only read what the platform tells them. */
 const tenantRules: readonly PolicyRule[] = [
-  { apiGroups: [allocationKind.group], resources: [allocationKind.resource], verbs: ['*'] },
-  { apiGroups: [allocationKind.group], resources: [`${allocationKind.resource}/status`], verbs: ['get'] },
+  { apiGroups: [allocationKind.group], resources: [allocationKind.resource, gpuUnitKind.resource], verbs: ['*'] },
+  { apiGroups: [allocationKind.group], resources: [`${allocationKind.resource}/status`, `${gpuUnitKind.resource}/status`], verbs: ['get'] },
   { apiGroups: [allocationKind.group], resources: [offeringKind.resource, computeUsageKind.resource], verbs: read },
 ];
 
 /** The product through which tenants order parts of the fleet: offerings, and the allocations that they get. */
-export function computeProduct(options: Partial<SchedulerOptions> = {}): Product {
+export function computeProduct(options: Partial<SchedulerOptions> & UnitOptions = {}): Product {
   return {
     name: 'compute',
     kinds: [offeringKind, allocationKind, gpuUnitKind, computeUsageKind],
     catalogs: [offeringKind],
     boundBy: ['project', 'home'],
-    claims: [
-      { group: '', resource: 'events', verbs: ['create', 'patch'] },
-      // The path of the workspace, by which quotas and reservations name it.
-      { group: logicalClusterKind.group, resource: logicalClusterKind.resource, verbs: ['get'] },
-    ],
+    claims,
     tenantRules,
     rules,
-    controllers: [{ name: 'allocations', make: ({ tenants }) => allocations(tenants, options) }],
+    controllers: [
+      { name: 'allocations', make: ({ tenants }) => allocations(tenants, options) },
+      { name: 'units', make: ({ tenants, platform }) => units(tenants, platform, options) },
+    ],
   };
 }
 

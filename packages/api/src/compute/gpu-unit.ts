@@ -3,7 +3,7 @@ import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, flag, integer, keyedList, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
 import { nodeUnitPhases } from '../fleet/node-unit.ts';
 import { outcomeFields } from '../units/outcome.ts';
-import { hasProgram, programFields } from '../units/program.ts';
+import { hasProgram, namedPorts, programFields } from '../units/program.ts';
 import { computeGroup } from './fields.ts';
 import { resourcesFields } from './offering.ts';
 
@@ -73,6 +73,12 @@ export const gpuUnitKind = defineKind({
         {
           rules: [
             hasProgram,
+            ...namedPorts,
+            {
+              rule: "self.network != 'Host' || has(self.offering)",
+              message: 'must not be Host without an offering of whole nodes',
+              fieldPath: '.network',
+            },
             {
               rule: 'has(self.offering) != has(self.resources)',
               message: 'must be set if resources is not, and only then',
@@ -91,6 +97,9 @@ export const gpuUnitKind = defineKind({
         phase: optional(choice('State in one word.', [...unitPhases])),
         message: optional(text('Why it waits, or how it ended, in one sentence.', { maxLength: 4096 })),
         run: optional(integer('Counts the starts.', { minimum: 0 })),
+        program: optional(
+          text('Hash of the program that the current start was made of. Another program leads to another start.', { maxLength: 64 }),
+        ),
         allocation: optional(objectName('Name of its Allocation.')),
         members: optional(keyedList('The unit on its nodes.', member, { keys: ['rank'], maxItems: 1024 })),
         startedAt: optional(timestamp('Time at which it last started to run.')),

@@ -38,6 +38,11 @@ export const gpuNodeKind = defineKind({
           pool: optional(labelName('Pool that the node belongs to. Labels of the node are those of its metadata.')),
           unschedulable: optional(flag('Whether the node gets no new allocations. Those that it has stay.')),
           maintenance: optional(flag('Whether people work on the node: it gets no new allocations, and alarms about it are expected.')),
+          lost: optional(
+            flag(
+              'Whether the owner declares that nothing runs on the machine any more, and nothing will: its units are started elsewhere. The machine must be switched off first.',
+            ),
+          ),
           expectedGPUs: optional(
             keyedList(
               'GPUs that the machine should have. Those that are not there are reported as missing.',

@@ -132,3 +132,17 @@ export type UnitMount = ReadOf<typeof mount>;
 export type UnitProbe = NonNullable<UnitProgram['liveness']>;
 
 export const hasProgram: Rule = { rule: 'has(self.image) || has(self.command)', message: 'must have an image or a command' };
+
+/** A probe that names a port names one of `ports`. */
+export const namedPorts: readonly Rule[] = ['liveness', 'readiness'].flatMap((probeName) =>
+  ['http', 'tcp'].map((protocol): Rule => {
+    const path = `${probeName}.${protocol}`;
+    return {
+      rule:
+        `!has(self.${probeName}) || !has(self.${path}) || type(self.${path}.port) == int || ` +
+        `(has(self.ports) && self.ports.exists(p, p.name == self.${path}.port))`,
+      message: 'must be a number or the name of one of the ports',
+      fieldPath: `.${path}.port`,
+    };
+  }),
+);

@@ -1,0 +1,51 @@
+import {
+  allocationKind,
+  type GPUNode,
+  type GPUUnit,
+  gpuNodeKind,
+  gpuUnitKind,
+  type NodeUnit,
+  nodeNamespace,
+  nodeUnitKind,
+} from '@capstan/api';
+import type { Client } from '@capstan/client';
+import { acrossEndpoints, controller, done, type Endpoints, type Runnable, requeueAfter } from '@capstan/controller';
+import { copiesOf, nodeConcernsUnits, ownerKey, podKind, unitPods, unitsOn } from './copies.ts';
+import { decide } from './decide.ts';
+import { Work } from './work.ts';
+
+export interface UnitOptions {
+  readonly now?: () => number;
+}
+
+/** More steps than a reconcile can need: a decision that does not see its own effect must not go on for ever. */
+const mostSteps = 100;
+
+/** Units of all tenants, and their NodeUnits in root:platform. */
+export function units(tenants: Endpoints, platform: Client, { now = Date.now }: UnitOptions = {}): Runnable {
+  const each = controller('units')
+    .for<GPUUnit>(gpuUnitKind)
+    .reads((informers, at) => copiesOf(informers, at(platform), now))
+    .owns(allocationKind)
+    .owns(podKind, unitPods)
+    .watches<NodeUnit>(nodeUnitKind, (one) => [ownerKey(one)], { client: platform })
+    .watches<GPUNode>(gpuNodeKind, ({ metadata: { name = '' } }, { nodeUnits }) => unitsOn(nodeUnits, nodeNamespace(name)).map(ownerKey), {
+      client: platform,
+      predicate: nodeConcernsUnits,
+    })
+    .reconcile(
+      async ({ object: unit, copies, client, events, wrote }) => {
+        if (unit === undefined) return done;
+        const work = new Work(unit, { copies, client, platform, events, wrote, now });
+        for (let count = 0; count < mostSteps; count++) {
+          const step = decide(work.scene());
+          if (step.kind === 'wait') return step.atMost === undefined ? done : requeueAfter(step.atMost);
+          await work.perform(step);
+          if (step.kind === 'letGo') return done;
+        }
+        throw new Error(`the unit ${unit.metadata.name} needs more than ${mostSteps} steps`);
+      },
+      { concurrency: 32 },
+    );
+  return acrossEndpoints(tenants, each);
+}

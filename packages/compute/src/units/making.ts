@@ -1,0 +1,57 @@
+import {
+  type Allocation,
+  type AllocationSpec,
+  allocationKind,
+  type BookingEntry,
+  type GPUUnit,
+  type NodeUnit,
+  newObject,
+  nodeNamespace,
+  nodeUnitKind,
+  nodeUnitName,
+} from '@capstan/api';
+import { clusterOf } from '@capstan/client';
+import { withController } from '@capstan/controller';
+import { addressOf } from './nodes.ts';
+import { programFields } from './program.ts';
+import type { Scene } from './scene.ts';
+
+const longestName = 253;
+
+/** The name of the Allocation of a start. Nobody else comes to the same one by chance. */
+export function allocationName({ metadata: { name = '', uid = '' } }: GPUUnit, run: number): string {
+  const suffix = `-${uid.slice(0, 8)}-${run}`;
+  return `${name.slice(0, longestName - suffix.length)}${suffix}`;
+}
+
+export function allocationFor(unit: GPUUnit): Allocation {
+  const { offering, resources, nodes, priority } = unit.spec;
+  const spec = { ...(offering !== undefined && { offering }), ...(resources && { resources }), nodes, priority } as AllocationSpec;
+  const metadata = { name: unit.status?.allocation ?? '', namespace: unit.metadata.namespace ?? '' };
+  return withController(newObject(allocationKind, { metadata, spec }) as Allocation, unit);
+}
+
+/** The NodeUnit of the current start on one of its nodes. It never has more than the booking says. */
+export function nodeUnitFor(
+  { unit, node }: Pick<Scene, 'unit' | 'node'>,
+  { allocation, entry, rank }: { readonly allocation: Allocation; readonly entry: BookingEntry; readonly rank: number },
+): NodeUnit {
+  const { name = '', namespace = '', uid = '' } = unit.metadata;
+  const { run = 0, members = [] } = unit.status ?? {};
+  const peers = members.map((one) => ({ rank: one.rank, address: addressOf(node(one.node), one.node) }));
+  const exclusive = entry.exclusive ?? false;
+  const spec: NodeUnit['spec'] = {
+    ...programFields(unit.spec),
+    owner: { cluster: clusterOf(unit) ?? '', namespace, name, uid },
+    run,
+    allocation: allocation.metadata.uid ?? '',
+    devices: entry.devices,
+    cpu: exclusive ? 0 : entry.cpu,
+    memory: exclusive ? 0 : entry.memory,
+    exclusive,
+    rank,
+    ...(peers.length > 1 && { peers }),
+  };
+  const metadata = { name: nodeUnitName(uid, run), namespace: nodeNamespace(members[rank]!.node) };
+  return newObject(nodeUnitKind, { metadata, spec }) as NodeUnit;
+}
