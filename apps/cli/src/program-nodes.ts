@@ -3,6 +3,7 @@ import type { EnrollFlags } from './commands/node.ts';
 import type { NodeAgentFlags } from './commands/node-agent.ts';
 import type { NodeArchiveFlags } from './commands/node-archive.ts';
 import type { InventoryFlags } from './commands/node-inventory.ts';
+import type { UpgradeFlags } from './commands/node-upgrade.ts';
 import { defaultDataDirectory } from './commands/options.ts';
 import { examples } from './help.ts';
 import { logFormats } from './log.ts';
@@ -40,6 +41,7 @@ export function addNodes(program: Command): void {
         ['capstan node list', 'with the GPUs of each'],
         ['capstan node show gpu-1', 'every GPU, its health and the reason'],
         ['capstan node clean gpu-1', 'try again to remove what a former allocation left'],
+        ['capstan node upgrade --all --wait', 'to the version of the control plane'],
         ['capstan node remove gpu-1', ''],
       ),
     );
@@ -63,6 +65,7 @@ export function addNodes(program: Command): void {
     .addOption(installedOption())
     .action(async (name: string, flags: EnrollFlags) => (await import('./commands/node.ts')).unlockNode(name, flags));
   addArchive(node);
+  addUpgrade(command);
   addStates(command);
   addCleaning(command);
   addAgent(program);
@@ -84,6 +87,17 @@ function addArchive(node: Command): void {
 function buildName(value: string): string {
   if (!/^[0-9a-zA-Z.-]{1,40}$/.test(value)) throw new InvalidArgumentError('expected letters, digits, dots and hyphens.');
   return value;
+}
+
+function addUpgrade(command: (name: string, description: string) => Command): void {
+  command('upgrade [name]', 'Upgrade the agent of a node to the version of the control plane. Everything that runs on the node goes on.')
+    .addOption(new Option('--all', 'of all nodes'))
+    .addOption(new Option('--automatic', 'from now on, whenever the control plane has a newer version').conflicts('manual'))
+    .addOption(new Option('--manual', 'from now on, only with this command'))
+    .addOption(new Option('--wait', 'until the agents have the version, or have given up').conflicts('manual'))
+    .action(async (name: string | undefined, flags: UpgradeFlags) =>
+      (await import('./commands/node-upgrade.ts')).upgradeNodes(name, flags),
+    );
 }
 
 function addStates(command: (name: string, description: string) => Command): void {
@@ -137,6 +151,7 @@ function addAgent(program: Command): void {
         .env('CAPSTAN_NODE_HEARTBEAT_SECONDS')
         .default(10),
     )
+    .addOption(new Option('--self-check', 'end when a server has accepted this machine').hideHelp())
     .addOption(new Option('--echo', 'answer requests to the node with what they send, to test connections').hideHelp())
     .addOption(new Option('--log-format <format>', 'plain lines, or a JSON object per line (default: text)').choices([...logFormats]))
     .addHelpText(

@@ -16,7 +16,7 @@ const patience = { timeout: 15_000, interval: 20 };
 let server: TestServer;
 let directory: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await startTestServer({ version: '0.2.0' });
   await createPlatform(server);
 });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -93,6 +93,25 @@ describe('an agent', () => {
       await using agent = run({ join: again });
       await vi.waitFor(() => expect(agent.lines.join('\n')).toContain('is open'), patience);
       expect(stored().certificate).toBe(certificate);
+    }
+  });
+
+  test('says whether the control plane works with its version, and that somebody else has to upgrade it', async () => {
+    const conditions = async (node: string) =>
+      Object.fromEntries((await getNode(node)).status?.conditions?.map(({ type, status, reason }) => [type, [status, reason]]) ?? []);
+    for (const [node, version, state] of [
+      ['older', '0.0.9', ['False', 'AgentTooOld']],
+      ['newer', '0.3.0', ['False', 'AgentTooNew']],
+      ['right', '0.1.5+abc', ['True', 'Supported']],
+    ] as const) {
+      const stateDirectory = join(directory, node);
+      await using _agent = run({ join: await joinAs(node), version, stateDirectory });
+      await vi.waitFor(async () => expect(await conditions(node)).toMatchObject({ AgentSupported: state }), patience);
+      expect(await conditions(node)).not.toHaveProperty('Upgraded');
+      const merge = { 'content-type': 'application/merge-patch+json' };
+      const body = { spec: { agent: { version: '0.2.0+def' } } };
+      await server.call(`${fleetPath}/gpunodes/${node}`, { method: 'PATCH', headers: merge, body });
+      await vi.waitFor(async () => expect(await conditions(node)).toMatchObject({ Upgraded: ['False', 'NotManaged'] }), patience);
     }
   });
 
@@ -254,7 +273,7 @@ describe('the inventory of a node', () => {
 
   test('is not written again while nothing changes', async () => {
     await using agent = run({ join: await joinAs('quiet'), gpuIntervals: { sample: 10, absent: 10 } });
-    await vi.waitFor(async () => expect((await getNode('quiet')).status?.machine).toBeDefined(), patience);
+    await vi.waitFor(async () => expect((await getNode('quiet')).status?.conditions).toHaveLength(2), patience);
     const before = (await getNode('quiet')).metadata.resourceVersion;
     const beat = (await leaseOf('quiet')).json().metadata.resourceVersion;
     await vi.waitFor(async () => expect((await leaseOf('quiet')).json().metadata.resourceVersion).not.toBe(beat), patience);

@@ -1,20 +1,23 @@
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { NodeUnitDriver } from '@capstan/api';
 import type { BackoffOptions } from '@capstan/machinery';
 import type { TunnelLimits } from '@capstan/streams';
 import { ControlPlane } from './control-plane/control-plane.ts';
+import { fetchServers } from './control-plane/servers.ts';
 import type { Intervals } from './gpus/discovery/discovery.ts';
 import { GpuMonitor } from './gpus/monitor.ts';
+import { AgentError } from './identity/error.ts';
 import type { JoinOptions } from './identity/membership.ts';
 import { obtainIdentity } from './identity/obtain.ts';
 import { StateDirectory } from './identity/state.ts';
 import { addressesOf, describeMachine } from './inventory/machine.ts';
 import { NodeReporter } from './inventory/node-reporter.ts';
-import { nodeStatus, type ReportedStatus } from './inventory/node-status.ts';
+import { type Facts, nodeStatus, type ReportedStatus } from './inventory/node-status.ts';
 import { type NodeHandlers, type RoutedRequest, refuse, routeRequests } from './requests/router.ts';
 import { TaskRunner } from './tasks/task-runner.ts';
 import { type UnitOptions, UnitRunner } from './units/unit-runner.ts';
+import { Installation } from './upgrade/installation.ts';
+import { Upgrader } from './upgrade/upgrader.ts';
 
 export interface AgentOptions {
   readonly stateDirectory: string;
@@ -37,21 +40,25 @@ export interface AgentOptions {
   readonly gpuIntervals?: Partial<Intervals>;
   /** How units are run. Without it, this machine runs none. */
   readonly units?: UnitOptions;
+  /** How often upgrades are looked for, in milliseconds. */
+  readonly upgradeInterval?: number;
+  /** Names the installation that upgrades change; that of this process if absent. */
+  readonly environment?: NodeJS.ProcessEnv;
   readonly onReady?: (node: string) => void;
 }
 
 type NodeRequest = RoutedRequest<{ kind: 'node'; path: string }>;
 
 /**
- * Runs the agent of a node until the signal aborts. Rejects with an `AgentError` `refused` when the control plane does not accept this machine: only a
+ * Runs the agent of a node until the signal aborts, or another version of it is to be started, in which case it resolves with `restart`. Rejects with an `AgentError` `refused` when the control plane does not accept this machine: only a
  * person can help then.
  */
-export async function runAgent(options: AgentOptions): Promise<void> {
+export async function runAgent(options: AgentOptions): Promise<'stopped' | 'restart'> {
   const { log, signal, now = () => new Date(), stateDirectory, handlers } = options;
   const { backoff = { base: 500, max: 30_000, random: Math.random } } = options;
   const state = await StateDirectory.open(stateDirectory);
   const identity = await obtainIdentity(state, { join: options.join, now, backoff, log, signal });
-  if (identity === undefined) return;
+  if (identity === undefined) return 'stopped';
   const { node } = identity;
   let tasks: TaskRunner | undefined;
   let units: UnitRunner | undefined;
@@ -71,6 +78,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     serversInterval: options.serversInterval ?? 30_000,
     log,
     onContact: (at) => units?.reached(at),
+    onServers: (list) => upgrader.server(list),
   });
   const { client } = controlPlane;
   const stop = new AbortController();
@@ -81,11 +89,30 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     node,
     backoff,
     log,
-    onNode: ({ spec }) => monitor?.expect(spec?.expectedGPUs ?? []),
+    onNode: ({ metadata, spec }) => {
+      monitor?.expect(spec?.expectedGPUs ?? []);
+      upgrader.want(spec?.agent ?? {}, metadata.generation);
+    },
+    onReported: () => void upgrader.reported(),
+  });
+  let isInspected = false;
+  const report = (): void => {
+    if (monitor !== undefined && isInspected)
+      reporter.report(describe(monitor, { unitDrivers: units?.drivers ?? [], conditions: upgrader.conditions }));
+  };
+  const upgrader: Upgrader = new Upgrader({
+    installation: Installation.ofThisProcess(options.environment),
+    version: options.version ?? 'unknown',
+    stateDirectory,
+    identity: () => controlPlane.identity,
+    servers: () => controlPlane.servers,
+    now,
+    log,
+    onChange: report,
+    interval: options.upgradeInterval,
   });
   const describe = await describer(options);
-  const report = (): void => reporter.report(describe(gpus, units?.drivers ?? []));
-  await using gpus = await startMonitor(options, { node, onChange: () => report() });
+  await using gpus = await startMonitor(options, { node, onChange: report });
   monitor = gpus;
   await using runner = await TaskRunner.open({ client, node, stateDirectory, gpus, backoff, log });
   tasks = runner;
@@ -103,11 +130,16 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   units = unitRunner;
   options.onReady?.(node);
   // The first report is complete: GPUs must not seem to vanish whenever an agent starts.
-  const first = gpus.inspect().then(report, report);
+  const begin = (): void => {
+    isInspected = true;
+    report();
+  };
+  const first = gpus.inspect().then(begin, begin);
   const work = Promise.all([first, reporter.run(running), runner.run(running), unitRunner.run(running)]);
   const serving = controlPlane.run(running);
   try {
-    await Promise.race([serving, work.then(() => serving)]);
+    const upgraded = upgrader.run(running).then((isDue) => (isDue ? true : serving.then(() => false)));
+    return (await Promise.race([upgraded, serving.then(() => false), work.then(() => upgraded)])) ? 'restart' : 'stopped';
   } finally {
     stop.abort();
     await Promise.allSettled([serving, work]);
@@ -124,15 +156,22 @@ export async function enrollMachine(
   return (await obtainIdentity(state, { join: invitation, now: () => new Date(), backoff, log, signal }))?.node;
 }
 
+/** Reads the identity of this machine and calls a server with it. Rejects if either fails. A version that cannot do it must not replace one that can. */
+export async function checkAgent(stateDirectory: string, signal: AbortSignal): Promise<void> {
+  const identity = await (await StateDirectory.open(stateDirectory)).read();
+  if (identity === undefined) throw new AgentError('refused', `${stateDirectory} has no identity`);
+  await fetchServers(identity, [...new Set([...identity.servers, identity.entry])], signal);
+}
+
 /** Returns a function that describes this machine and its GPUs as they are now. */
 async function describer({
   version = 'unknown',
   now = () => new Date(),
-}: AgentOptions): Promise<(gpus: GpuMonitor, unitDrivers: readonly NodeUnitDriver[]) => ReportedStatus> {
+}: AgentOptions): Promise<(gpus: GpuMonitor, more: Pick<Facts, 'unitDrivers' | 'conditions'>) => ReportedStatus> {
   const machine = await describeMachine(version);
   const startedAt = `${now().toISOString().slice(0, 19)}Z`;
-  return (gpus, unitDrivers) =>
-    nodeStatus({ machine, addresses: addressesOf(), inventories: gpus.inventories(), gpus: gpus.status(), unitDrivers, startedAt });
+  return (gpus, more) =>
+    nodeStatus({ machine, addresses: addressesOf(), inventories: gpus.inventories(), gpus: gpus.status(), ...more, startedAt });
 }
 
 async function startMonitor(

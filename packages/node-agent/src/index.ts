@@ -1,4 +1,4 @@
-export { type AgentOptions, enrollMachine, runAgent } from './agent.ts';
+export { type AgentOptions, checkAgent, enrollMachine, runAgent } from './agent.ts';
 export { type ArchiveParts, type BuiltArchive, buildArchive } from './archive/archive.ts';
 export { type Entry, tar } from './archive/tar.ts';
 export { fileEntry, textEntry, treeEntries } from './archive/tree.ts';
@@ -11,3 +11,4 @@ export { AgentError, type AgentFault } from './identity/error.ts';
 export type { JoinOptions } from './identity/membership.ts';
 export { echo } from './requests/echo.ts';
 export { type NodeHandlers, type NodeRoute, type RoutedRequest, refuse } from './requests/router.ts';
+export { prefixVariable, restartCode } from './upgrade/launcher.ts';

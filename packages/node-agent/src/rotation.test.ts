@@ -59,7 +59,7 @@ async function startFleet(nodeCertificateLifetime: number) {
         lines: own,
         async [Symbol.asyncDispose]() {
           stop.abort();
-          expect(await ended).toBeUndefined();
+          expect(await ended).toBe('stopped');
         },
       };
     },

@@ -1,8 +1,18 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { buildCapstan, Child, type CommandResult, capstanProgram, freePort, run, temporaryDirectory } from '@capstan/testbed';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { buildArchive } from '@capstan/node-agent';
+import {
+  buildCapstan,
+  Child,
+  type CommandResult,
+  capstanProgram,
+  freePort,
+  readConnection,
+  run,
+  temporaryDirectory,
+} from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { BareMachine } from './bare-machine.ts';
 
 await buildCapstan();
@@ -51,7 +61,7 @@ describeUnless(await BareMachine.problem(), 'the agent on a bare machine', () =>
   test('joins with the one command that capstan node enroll prints', { timeout: 120_000 }, async () => {
     expect((await machine.run('command -v node')).code).not.toBe(0);
     const command = await enroll('bare-1');
-    const first = await machine.run(command);
+    const first = await machine.run(`export CAPSTAN_TRIAL_SECONDS=3; ${command}`);
     expect(first).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('the agent runs in the background, with the pid') });
     await vi.waitFor(async () => expect((await node('list')).stdout).toMatch(/^bare-1\s+Ready\s.*0\.1\.0\+[0-9a-f]{12}$/m), patience);
 
@@ -114,5 +124,137 @@ describeUnless(await BareMachine.problem(), 'the agent on a bare machine', () =>
       stdout: expect.stringContaining('installed in /opt/fourth and not started'),
     });
     expect((await machine.run('/opt/fourth/current/bin/capstan --version')).stdout).toMatch(/^capstan 0\.1\.0\+/);
+  });
+
+  describe('upgrades', { timeout: 120_000 }, () => {
+    /** An archive whose program is a shell script: it gets the arguments of `capstan`. */
+    const offer = async (
+      build: string,
+      agent: string,
+      more: { readonly padding?: number; readonly check?: string } = {},
+    ): Promise<void> => {
+      const folder = directory.join(`fake-${build}`);
+      mkdirSync(`${folder}/bundle`, { recursive: true });
+      writeFileSync(`${folder}/bundle/padding`, Buffer.alloc(more.padding ?? 0));
+      const script = `#!/bin/sh\nshift\ncase "$*" in\n--version) echo "capstan 0.1.0+${build}" ;;\n*--self-check*) ${more.check ?? 'exit 0'} ;;\n*) ${agent} ;;\nesac\n`;
+      writeFileSync(`${folder}/node`, script);
+      const platform = `linux-${process.arch === 'arm64' ? 'arm64' : 'x64'}` as const;
+      await buildArchive(`${data}/agents`, {
+        platform,
+        version: '0.1.0',
+        build,
+        bundle: `${folder}/bundle`,
+        runtime: { program: `${folder}/node` },
+      });
+    };
+    const offerReal = async (build: string): Promise<void> =>
+      expect(await capstan('node', 'archive', '--data-dir', data, '--build', build)).toMatchObject({ code: 0 });
+    const versionOf = async (name: string): Promise<string> =>
+      new RegExp(`^${name}\\s.*?(\\S+)$`, 'm').exec((await node('list')).stdout)?.[1] ?? '';
+    const upgrade = (name: string): Promise<CommandResult> => node('upgrade', name, '--wait');
+    const task = (...args: string[]): Promise<CommandResult> => capstan('task', ...args, '--kubeconfig', `${data}/admin.kubeconfig`);
+    /** A task on bare-1 that writes its pid and waits for a file. */
+    const startTask = async (name: string): Promise<string> => {
+      const content = `#!/bin/sh\necho $$ > /tmp/${name}.pid; while [ ! -e /tmp/${name}.go ]; do sleep 0.1; done; echo done`;
+      await post('/clusters/root:platform/apis/fleet.capstan.dev/v1alpha1/nodescripts', {
+        apiVersion: 'fleet.capstan.dev/v1alpha1',
+        kind: 'NodeScript',
+        metadata: { name },
+        spec: { content },
+      });
+      expect(await task('run', 'bare-1', 'process.run', '--set', `script=${name}`, '--name', name)).toMatchObject({ code: 0 });
+      let pid = '';
+      await vi.waitFor(async () => expect((pid = (await machine.run(`cat /tmp/${name}.pid`)).stdout.trim())).not.toBe(''), patience);
+      return pid;
+    };
+    const isAlive = async (pid: string): Promise<boolean> => (await machine.run(`kill -0 ${pid}`)).code === 0;
+    const post = async (path: string, object: object): Promise<void> => {
+      const { ca, certificate, key } = readConnection(`${data}/admin.kubeconfig`);
+      for (const [name, pem] of Object.entries({ ca, cert: certificate, key })) writeFileSync(directory.join(`${name}.pem`), pem!);
+      const identity = ['--cacert', directory.join('ca.pem'), '--cert', directory.join('cert.pem'), '--key', directory.join('key.pem')];
+      const body = ['-H', 'content-type: application/json', '-d', JSON.stringify(object)];
+      const [program, ...args] = machine.besideServer(
+        'curl',
+        '-fsS',
+        ...identity,
+        ...body,
+        `https://${BareMachine.serverAddress}:${port}${path}`,
+      );
+      expect(await run(program, args)).toMatchObject({ code: 0 });
+    };
+
+    test('a task goes on in the same process while the agent is replaced', async () => {
+      const pid = await startTask('outlives');
+      const before = await versionOf('bare-1');
+      await offerReal('second');
+      expect(await upgrade('bare-1')).toMatchObject({ code: 0, stdout: expect.stringContaining('The agent of bare-1 is 0.1.0+second.') });
+      expect(before).not.toBe('0.1.0+second');
+      expect(await versionOf('bare-1')).toBe('0.1.0+second');
+      expect(await isAlive(pid)).toBe(true);
+      expect((await task('list')).stdout).toMatch(/outlives\s+process\.run\s+Running/);
+      await machine.run('touch /tmp/outlives.go');
+      await vi.waitFor(async () => expect((await task('list')).stdout).toMatch(/outlives\s+process\.run\s+Succeeded\s+0/), patience);
+      expect((await machine.run('ls /opt/capstan/versions')).stdout.trim().split('\n').sort()).toEqual([before, '0.1.0+second'].sort());
+      expect(await upgrade('bare-1')).toMatchObject({ code: 0, stdout: expect.stringContaining('is 0.1.0+second already') });
+    });
+
+    test.each([
+      ['ends', 'exit 9', 'ended with the exit code 9 before it reported to the control plane; 0.1.0+second runs again'],
+      ['hangs', 'exec sleep 600', 'did not report to the control plane within 3 seconds; 0.1.0+second runs again'],
+    ])('a new version that %s is replaced by the one before', async (name, agent, message) => {
+      const pid = await startTask(name);
+      await offer(name, agent);
+      const { code, stderr } = await upgrade('bare-1');
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) });
+      expect(await versionOf('bare-1')).toBe('0.1.0+second');
+      expect(await isAlive(pid)).toBe(true);
+      await machine.run(`touch /tmp/${name}.go`);
+      await vi.waitFor(
+        async () => expect((await task('list')).stdout).toMatch(new RegExp(`${name}\\s+process\\.run\\s+Succeeded\\s+0`)),
+        patience,
+      );
+      expect((await node('show', 'bare-1')).stdout).toContain(message);
+    });
+
+    test('a version that fails its check is not started', async () => {
+      await offer('unfit', 'exit 9', { check: 'echo "no such library" >&2; exit 1' });
+      expect(await upgrade('bare-1')).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('does not work on this machine: no such library'),
+      });
+      expect((await machine.run('readlink /opt/capstan/current; ls -A /opt/capstan/versions')).stdout).not.toContain('unfit');
+    });
+
+    test('an archive that somebody has changed is refused', async () => {
+      await offer('changed', 'exit 9');
+      const { file } = JSON.parse(readFileSync(`${data}/agents/linux-${process.arch === 'arm64' ? 'arm64' : 'x64'}.json`, 'utf8')) as {
+        file: string;
+      };
+      const bytes = readFileSync(`${data}/agents/${file}`);
+      bytes[bytes.length - 20]! ^= 1;
+      writeFileSync(`${data}/agents/${file}`, bytes);
+      expect(await upgrade('bare-1')).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/has the SHA-256 [0-9a-f]{64}, and [0-9a-f]{64} was expected/),
+      });
+      expect((await machine.run('readlink /opt/capstan/current; ls -A /opt/capstan/versions')).stdout).not.toMatch(/changed|part/);
+    });
+
+    test('a full disk changes nothing, whether it is seen before or while the archive is unpacked', async () => {
+      await offerReal('third');
+      const command = withFlags(await enroll('bare-5'), '--prefix /small/agent --state-dir /opt/fifth-state');
+      expect(await machine.run(`umount /small; mount -t tmpfs -o size=200m tmpfs /small; ${command}`)).toMatchObject({ code: 0 });
+      await vi.waitFor(async () => expect(await versionOf('bare-5')).toBe('0.1.0+third'), patience);
+      await offer('large', 'exit 9', { padding: 100 << 20 });
+      expect(await upgrade('bare-5')).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/\/small\/agent has \d+ MiB free, and the new version needs \d+ MiB/),
+      });
+      const manifest = `${data}/agents/linux-${process.arch === 'arm64' ? 'arm64' : 'x64'}.json`;
+      writeFileSync(manifest, JSON.stringify({ ...JSON.parse(readFileSync(manifest, 'utf8')), unpackedSize: 1 }));
+      expect(await upgrade('bare-5')).toMatchObject({ code: 1, stderr: expect.stringContaining('could not be unpacked') });
+      expect(await versionOf('bare-5')).toBe('0.1.0+third');
+      expect((await machine.run('ls -A /small/agent/versions')).stdout.trim()).not.toContain('large');
+    });
   });
 });

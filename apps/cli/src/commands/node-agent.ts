@@ -1,5 +1,5 @@
 import { isNodeName } from '@capstan/api';
-import { AgentError, echo, enrollMachine, runAgent } from '@capstan/node-agent';
+import { AgentError, checkAgent, echo, enrollMachine, prefixVariable, restartCode, runAgent } from '@capstan/node-agent';
 import { Failure } from '../failure.ts';
 import { holdDirectory, nodeAgentHolder } from '../holder.ts';
 import { type LogFormat, processLog } from '../log.ts';
@@ -20,6 +20,7 @@ export interface NodeAgentFlags {
   readonly heartbeatSeconds: number;
   readonly echo?: boolean;
   readonly enrollOnly?: boolean;
+  readonly selfCheck?: boolean;
   readonly logFormat?: LogFormat;
 }
 
@@ -32,27 +33,40 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
   const log = processLog({ process: 'node-agent', format: logFormat });
   using _held = holdDirectory(stateDir, nodeAgentHolder);
   try {
+    if (flags.selfCheck === true) return await checkAgent(stateDir, AbortSignal.any([signal, AbortSignal.timeout(enrollTimeout)]));
     const join = invitationIn(flags) ?? (await ownInvitation(flags, { signal, log }));
     if (flags.enrollOnly === true) return await enrollOnly({ stateDirectory: stateDir, join, log, signal });
-    await runAgent({
+    const ending = await runAgent({
       stateDirectory: stateDir,
       join,
       declaredGpus: gpus,
       version: capstanVersion(),
       heartbeatInterval: heartbeatSeconds * 1000,
       handlers: echoes === true ? echo : {},
-      signal,
+      signal: withLauncher(signal),
       log,
       onReady: (node) => {
         log(`this machine is the node ${node}`);
         announceReady({ url: '', kubeconfigPath: '', ports: [] });
       },
     });
+    if (ending === 'restart') process.exitCode = restartCode;
   } catch (error) {
     if (error instanceof AgentError) throw new Failure('nodeRefused', `${error.message}.`, error);
     throw error;
   }
   if (process.connected) process.disconnect();
+}
+
+/** Aborts too when the launcher that started this agent is gone: the next one starts an agent of its own, and two would share an identity. */
+function withLauncher(signal: AbortSignal): AbortSignal {
+  const launcher = process.ppid;
+  if (process.env[prefixVariable] === undefined) return signal;
+  const gone = new AbortController();
+  setInterval(() => {
+    if (process.ppid !== launcher) gone.abort();
+  }, 2_000).unref();
+  return AbortSignal.any([signal, gone.signal]);
 }
 
 /** In milliseconds: nobody wants to wait longer for a server that does not answer. */

@@ -1,4 +1,4 @@
-import { type GPUNode, gpuNodeKind, type NodeGpu, nodeNamespace, platformWorkspace } from '@capstan/api';
+import { type Condition, type GPUNode, gpuNodeKind, type NodeGpu, nodeNamespace, platformWorkspace } from '@capstan/api';
 import { type Client, isNotFound } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { columns } from '../columns.ts';
@@ -46,6 +46,8 @@ const details: readonly Column<NodeWithState>[] = [
   { name: 'Processors', value: ({ status }) => status?.machine?.cpus },
   { name: 'Memory', value: ({ status }) => status?.machine && gibibytes(status.machine.memoryBytes) },
   { name: 'Agent', value: ({ status }) => status?.machine?.agentVersion },
+  { name: 'Agent upgrade', value: ({ status }) => problemIn(status?.conditions, 'Upgraded') },
+  { name: 'Agent support', value: ({ status }) => problemIn(status?.conditions, 'AgentSupported') },
   { name: 'Addresses', value: ({ status }) => status?.addresses?.map(({ address }) => address).join(', ') },
   {
     name: 'Drivers',
@@ -96,6 +98,12 @@ export async function showNode(name: string, { output, ...flags }: InventoryFlag
     health.state === 'Healthy' ? '' : `${health.reason}: ${health.message}`,
   ]);
   for (const line of columns([['GPU', 'MODEL', 'MEMORY', 'PCI', 'LINKED', 'NUMA', 'MIG', 'HEALTH', ''], ...rows])) write(line);
+}
+
+/** The message of a condition that is not true. */
+function problemIn(conditions: readonly Condition[] | undefined, name: string): string | undefined {
+  const { status, message } = conditions?.find(({ type }) => type === name) ?? {};
+  return status === 'True' ? undefined : message;
 }
 
 /** `8 Healthy`, or `7 Healthy, 1 Failed`. */

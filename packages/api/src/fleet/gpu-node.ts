@@ -1,6 +1,6 @@
 import { conditions, labelName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
-import { flag, integer, keyedList, object, optional, type ReadOf, text } from '../definition/schema.ts';
+import { choice, flag, integer, keyedList, object, optional, type ReadOf, text } from '../definition/schema.ts';
 import { fleetGroup, keyHash } from './fields.ts';
 import { nodeAddresses, nodeDrivers, nodeGpus, nodeMachine, nodeUnitDrivers } from './node-inventory.ts';
 
@@ -18,6 +18,19 @@ const identity = object('Identity of the agent on the node. Only the API server 
       at: timestamp('Time at which it was locked.'),
     }),
   ),
+});
+
+const agent = object('Version of the agent on the node.', {
+  upgrades: optional(
+    choice('`Automatic`: the agent follows the version of the control plane. `Manual`, the default: it changes to `version` only.', [
+      'Automatic',
+      'Manual',
+    ]),
+  ),
+  version: optional(
+    text('Version that the agent should have, such as `0.1.0+3f2a9c41d0be`. The control plane must offer it.', { maxLength: 63 }),
+  ),
+  requestedAt: optional(timestamp('Time of the request. A later time repeats an upgrade that failed.')),
 });
 
 /** The identity of a node's agent. */
@@ -53,6 +66,7 @@ export const gpuNodeKind = defineKind({
               { keys: ['uuid'], maxItems: 128 },
             ),
           ),
+          agent: optional(agent),
         }),
       ),
       status: object('State of the node. Its agent reports all but the identity.', {
@@ -85,9 +99,10 @@ export const gpuNodeKind = defineKind({
 });
 
 /**
- * `Ready`: the agent is heard of; the platform's controllers write it. `GPUsHealthy`: no GPU has failed or is missing; the agent writes it. The platform adds `Clean` when
- * something of a former allocation remains on the node, or may remain.
+ * The platform's controllers write `Ready`, the agent is heard of, and `Clean`, when something of a former allocation remains on the node, or may remain. The agent
+ * writes the others. `GPUsHealthy`: no GPU has failed or is missing. `Upgraded`: the agent has the version that was requested; present once one was.
+ * `AgentSupported`: the control plane works with the version of the agent.
  */
-export const nodeConditions = ['Ready', 'GPUsHealthy', 'Clean'] as const;
+export const nodeConditions = ['Ready', 'GPUsHealthy', 'Clean', 'Upgraded', 'AgentSupported'] as const;
 
 export type GPUNode = ObjectOf<typeof gpuNodeKind>;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,6 +8,7 @@ import { createGzip } from 'node:zlib';
 import type { AgentArchive, AgentPlatform } from '@capstan/api';
 import { writeAtomically } from '@capstan/pki';
 import { launcherScript } from '../upgrade/launcher.ts';
+import { fileHash } from './hash.ts';
 import { type Entry, tarParts } from './tar.ts';
 import { fileEntry, textEntry, treeEntries } from './tree.ts';
 
@@ -72,7 +73,8 @@ export async function buildArchive(directory: string, parts: ArchiveParts): Prom
 async function presentArchive(directory: string, manifest: string): Promise<BuiltArchive | undefined> {
   try {
     const present = JSON.parse(await readFile(manifest, 'utf8')) as BuiltArchive;
-    return (await stat(join(directory, present.file))).size === present.size ? present : undefined;
+    // A damaged archive would be refused by every machine.
+    return (await fileHash(join(directory, present.file))) === present.sha256 ? present : undefined;
   } catch {
     return undefined;
   }

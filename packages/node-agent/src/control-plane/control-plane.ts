@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerList } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import { Backoff, type BackoffOptions } from '@capstan/machinery';
 import type { TunnelHandler, TunnelLimits } from '@capstan/streams';
@@ -24,6 +25,8 @@ export interface ControlPlaneOptions {
   readonly log: (line: string) => void;
   /** The Lease was renewed, by a request that was sent at this time. */
   readonly onContact?: (at: Moment) => void;
+  /** Called with every list of servers. */
+  readonly onServers?: (list: ServerList) => void;
 }
 
 /** In milliseconds: the server has at least so long to answer a heartbeat. */
@@ -64,6 +67,15 @@ export class ControlPlane {
     this.client = this.#nearest.client();
   }
 
+  get identity(): Identity {
+    return this.#identity.current;
+  }
+
+  /** URLs of the servers, the best first. */
+  get servers(): readonly string[] {
+    return [...new Set([...this.#servers, this.#identity.current.entry])];
+  }
+
   /** Runs until the signal aborts. Rejects with an `AgentError` `refused` if this machine is no longer accepted. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = new AbortController();
@@ -88,7 +100,9 @@ export class ControlPlane {
       this.#lost = Promise.withResolvers();
       try {
         const { entry } = this.#identity.current;
-        const found = await fetchServers(this.#identity.current, [...new Set([...this.#servers, entry])], signal);
+        const list = await fetchServers(this.#identity.current, [...new Set([...this.#servers, entry])], signal);
+        this.#options.onServers?.(list);
+        const found = list.servers.map(({ url }) => url);
         const { connected } = this.#tunnels;
         const isReached = isFirst || found.some((url) => connected.includes(url));
         isFirst = false;

@@ -12,6 +12,8 @@ export interface NodeReporterOptions {
   readonly log: (line: string) => void;
   /** Called with the GPUNode whenever it changes. */
   readonly onNode?: (node: GPUNode) => void;
+  /** Called when the control plane has accepted a report. */
+  readonly onReported?: () => void;
 }
 
 /** Keeps the status of this machine's GPUNode as the agent sees it: writes it when it has changed. Fields of others, such as the identity, stay. */
@@ -73,6 +75,7 @@ export class NodeReporter {
           .resource<GPUNode>(gpuNodeKind)
           .apply({ ...object, status: wanted }, { fieldManager: 'capstan-node-agent', force: true, subresource: 'status', signal });
         this.#stored = wanted;
+        this.#options.onReported?.();
         this.#trouble.clear('node');
         backoff.reset();
       } catch (error) {

@@ -22,12 +22,14 @@ export interface Facts {
   readonly inventories: readonly GpuInventory[];
   readonly gpus: readonly GpuStatus[];
   readonly unitDrivers: readonly NodeUnitDriver[];
+  /** Beside the one about GPUs. */
+  readonly conditions?: readonly Condition[];
   /** The time at which the agent started. */
   readonly startedAt: string;
 }
 
 /** Contains nothing that changes from sample to sample: it is written only when it differs. */
-export function nodeStatus({ machine, addresses, inventories, gpus, unitDrivers, startedAt }: Facts): ReportedStatus {
+export function nodeStatus({ machine, addresses, inventories, gpus, unitDrivers, conditions = [], startedAt }: Facts): ReportedStatus {
   const groups = linkGroups(inventories);
   return {
     machine,
@@ -36,7 +38,7 @@ export function nodeStatus({ machine, addresses, inventories, gpus, unitDrivers,
     gpuSummary: summaryOf(gpus),
     drivers: inventories.map(driverOf),
     unitDrivers,
-    conditions: [gpuCondition(gpus, startedAt)],
+    conditions: [gpuCondition(gpus, startedAt), ...conditions],
   };
 }
 

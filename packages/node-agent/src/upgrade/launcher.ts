@@ -38,40 +38,39 @@ wait_for_agent() {
   done
 }
 
+# A file that names another version is about the next one: this one has reported.
+on_trial() { [ "$(cat "$prefix/${installationFiles.trial}" 2> /dev/null)" = "$tried" ]; }
+
 fall_back() {
-  failed=$(cat "$prefix/${installationFiles.trial}")
   previous=$(cat "$prefix/${installationFiles.previous}" 2> /dev/null)
+  code=${restartCode}
   if [ -z "$previous" ] || [ ! -x "$prefix/versions/$previous/bin/capstan" ]; then
-    note "the version $failed $1, and there is no version to return to"
+    note "the version $tried $1, and there is no version to return to"
     rm -f "$prefix/${installationFiles.trial}"
     return
   fi
-  note "the version $failed $1; returning to $previous"
-  printf '%s\\n%s\\n' "$failed" "$1" > "$prefix/.failed.new" && mv -f "$prefix/.failed.new" "$prefix/${installationFiles.failed}"
+  note "the version $tried $1; returning to $previous"
+  printf '%s\\n%s\\n' "$tried" "$1" > "$prefix/.failed.new" && mv -f "$prefix/.failed.new" "$prefix/${installationFiles.failed}"
   ln -sfn "versions/$previous" "$prefix/.current.new" && mv -fT "$prefix/.current.new" "$prefix/current"
   rm -f "$prefix/${installationFiles.trial}"
 }
 
 try_agent() {
   waited=0
-  while [ -e "$prefix/${installationFiles.trial}" ] && [ -z "$stopping" ] && kill -0 "$agent" 2> /dev/null; do
+  while on_trial && [ -z "$stopping" ] && kill -0 "$agent" 2> /dev/null; do
     if [ $waited -ge "$limit" ]; then
       kill -TERM "$agent" 2> /dev/null
       pause 2
       kill -KILL "$agent" 2> /dev/null
       wait_for_agent
-      [ -e "$prefix/${installationFiles.trial}" ] && fall_back "did not report to the control plane within $limit seconds"
-      code=${restartCode}
+      on_trial && fall_back "did not report to the control plane within $limit seconds"
       return
     fi
     pause 1
     waited=$((waited + 1))
   done
   wait_for_agent
-  if [ -e "$prefix/${installationFiles.trial}" ] && [ -z "$stopping" ]; then
-    fall_back "ended with the exit code $code before it reported to the control plane"
-    code=${restartCode}
-  fi
+  on_trial && [ -z "$stopping" ] && fall_back "ended with the exit code $code before it reported to the control plane"
 }
 
 main() {
@@ -88,7 +87,8 @@ main() {
     began=$(date +%s)
     "$prefix/current/bin/capstan" node-agent "$@" &
     agent=$!
-    if [ -e "$prefix/${installationFiles.trial}" ]; then try_agent; else wait_for_agent; fi
+    tried=$(cat "$prefix/${installationFiles.trial}" 2> /dev/null)
+    if [ -n "$tried" ]; then try_agent; else wait_for_agent; fi
     agent=
     [ -z "$stopping" ] || break
     case $code in
