@@ -1,0 +1,188 @@
+import { execFile } from 'node:child_process';
+import { access, constants, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UnitProblem } from '../driver.ts';
+import { iptablesJumps, iptablesRules, nftRules, nftTable } from './firewall.ts';
+import type { Pair } from './pairs.ts';
+import { formatAddress, freeRange, parseRange, type Range } from './ranges.ts';
+import { unitResolver } from './resolver.ts';
+
+export interface NetworkOptions {
+  /** Name of the bridge; at most 15 characters. */
+  readonly bridge: string;
+  /** Folders in which `ip`, `nft` and `iptables` are searched. */
+  readonly programs: readonly string[];
+}
+
+/** In milliseconds: how long rules are trusted to be there. Somebody who reloads a firewall deletes them. */
+const trust = 30_000;
+
+interface Tools {
+  readonly ip: string;
+  readonly nft?: string;
+  readonly iptables?: string;
+}
+
+/**
+ * The network of isolated units: a bridge whose ports cannot reach each other, and rules that let them out, but not to the node. Everything
+ * that belongs to one unit disappears with its network namespace.
+ */
+export class IsolatedNetwork {
+  readonly #options: NetworkOptions;
+  #ready: { readonly pairs: Promise<Pair[]>; readonly since: number } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: NetworkOptions) {
+    this.#options = options;
+  }
+
+  /** Makes sure that everything is there, and returns what the launcher needs. Rejects with a UnitProblem. */
+  ensure(): Promise<Pair[]> {
+    if (this.#ready === undefined || performance.now() - this.#ready.since > trust) {
+      const pairs = this.#make();
+      this.#ready = { pairs, since: performance.now() };
+      pairs.catch(() => (this.#ready = undefined));
+    }
+    this.#timer ??= setInterval(() => void this.#repair(), trust).unref();
+    return this.#ready.pairs;
+  }
+
+  /** Deletes the bridge and the rules, unless a unit uses them. */
+  async tearDown(): Promise<void> {
+    const { bridge } = this.#options;
+    const ports = await readdir(`/sys/class/net/${bridge}/brif`).catch(() => undefined);
+    if (ports === undefined || ports.length > 0) return;
+    this.#ready = undefined;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    const tools = await this.#tools();
+    await run(tools.ip, ['link', 'delete', bridge]).catch(() => {});
+    if (tools.nft !== undefined) await run(tools.nft, ['delete', 'table', 'inet', nftTable(bridge)]).catch(() => {});
+    else if (tools.iptables !== undefined) await this.#removeIptables(tools.iptables);
+  }
+
+  async #repair(): Promise<void> {
+    this.#ready = undefined;
+    await this.ensure().catch(() => {});
+  }
+
+  async #make(): Promise<Pair[]> {
+    const tools = await this.#tools();
+    try {
+      const range = await this.#bridge(tools.ip);
+      const resolver = await unitResolver();
+      await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
+      await writeFile(`/proc/sys/net/ipv6/conf/${this.#options.bridge}/disable_ipv6`, '1').catch(() => {});
+      await this.#rules(tools, { bridge: this.#options.bridge, range: formatRange(range), resolvers: resolver.servers });
+      return [
+        ['ip', tools.ip],
+        ['bridge', this.#options.bridge],
+        ['gateway', formatAddress(range.base + 1)],
+        ['prefix', range.prefix],
+        ['linkSize', await linkSize(tools.ip)],
+        ['resolver', resolver.text],
+      ];
+    } catch (error) {
+      if (error instanceof UnitProblem) throw error;
+      throw new UnitProblem('NetworkUnavailable', `the network for units could not be set up: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #bridge(ip: string): Promise<Range> {
+    const { bridge } = this.#options;
+    const existing = await bridgeRange(ip, bridge);
+    if (existing !== undefined) return existing;
+    const routes = JSON.parse(await run(ip, ['-j', '-4', 'route', 'show', 'table', 'all'])) as { readonly dst?: string }[];
+    const range = freeRange(routes.map((route) => route.dst ?? ''));
+    if (range === undefined)
+      throw new UnitProblem('NetworkUnavailable', 'all address ranges for units overlap with routes of this machine');
+    await run(ip, ['link', 'add', bridge, 'type', 'bridge']).catch(ignoreExisting);
+    await run(ip, ['address', 'add', `${formatAddress(range.base + 1)}/${range.prefix}`, 'dev', bridge]).catch(ignoreExisting);
+    await run(ip, ['link', 'set', bridge, 'up']);
+    return (await bridgeRange(ip, bridge)) ?? range;
+  }
+
+  async #rules(tools: Tools, rules: Parameters<typeof nftRules>[0]): Promise<void> {
+    if (tools.nft !== undefined) {
+      await run(tools.nft, ['-f', '-'], nftRules(rules));
+      return;
+    }
+    const iptables = tools.iptables!;
+    await run(`${iptables}-restore`, ['--noflush', '--wait'], iptablesRules(rules));
+    for (const { table, chain, target } of iptablesJumps(rules.bridge)) {
+      const jump = ['-w', '-t', table];
+      await run(iptables, [...jump, '-C', chain, '-j', target]).catch(() => run(iptables, [...jump, '-I', chain, '1', '-j', target]));
+    }
+  }
+
+  async #removeIptables(iptables: string): Promise<void> {
+    for (const { table, chain, target } of iptablesJumps(this.#options.bridge)) {
+      await run(iptables, ['-w', '-t', table, '-D', chain, '-j', target]).catch(() => {});
+      for (const action of ['-F', '-X']) await run(iptables, ['-w', '-t', table, action, target]).catch(() => {});
+    }
+  }
+
+  async #tools(): Promise<Tools> {
+    const [ip, nft, iptables] = await Promise.all(['ip', 'nft', 'iptables'].map((name) => this.#find(name)));
+    const missing = [...(ip === undefined ? ['iproute2'] : []), ...(nft === undefined && iptables === undefined ? ['nftables'] : [])];
+    if (ip === undefined || missing.length > 0) {
+      const packages = missing.join(' and ');
+      throw new UnitProblem(
+        'NetworkUnavailable',
+        `units with a network of their own need ${packages} on the node: apt-get install ${missing.join(' ')}`,
+      );
+    }
+    return { ip, ...(nft === undefined ? {} : { nft }), ...(iptables === undefined ? {} : { iptables }) };
+  }
+
+  async #find(name: string): Promise<string | undefined> {
+    for (const folder of this.#options.programs) {
+      const file = join(folder, name);
+      const usable = await access(file, constants.X_OK).then(
+        () => true,
+        () => false,
+      );
+      if (usable) return file;
+    }
+    return undefined;
+  }
+}
+
+interface LinkDescription {
+  readonly addr_info?: readonly { readonly family: string; readonly local: string; readonly prefixlen: number }[];
+}
+
+async function bridgeRange(ip: string, bridge: string): Promise<Range | undefined> {
+  const text = await run(ip, ['-j', 'address', 'show', 'dev', bridge]).catch(() => '[]');
+  const links = JSON.parse(text) as readonly LinkDescription[];
+  const found = links.flatMap((link) => link.addr_info ?? []).find((address) => address.family === 'inet');
+  return found === undefined ? undefined : parseRange(`${found.local}/${found.prefixlen}`);
+}
+
+function formatRange(range: Range): string {
+  return `${formatAddress(range.base)}/${range.prefix}`;
+}
+
+/** The largest packet of the way out. */
+async function linkSize(ip: string): Promise<number> {
+  const routes = JSON.parse(await run(ip, ['-j', '-4', 'route', 'show', 'default'])) as readonly { readonly dev?: string }[];
+  const text = await readFile(`/sys/class/net/${routes[0]?.dev ?? 'lo'}/mtu`, 'utf8').catch(() => '1500');
+  return Math.min(Number(text), 9000);
+}
+
+function ignoreExisting(error: Error): void {
+  if (!/exists/i.test(error.message)) throw error;
+}
+
+async function run(program: string, args: readonly string[], input?: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, args, { timeout: 10_000 }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(`${program} ${args.join(' ')}: ${stderr.trim() || error.message}`));
+    });
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input ?? '');
+  });
+}

@@ -1,0 +1,118 @@
+import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bootId } from '../../../processes/proc.ts';
+import type { RoomState } from '../driver.ts';
+import { decodePairs } from './pairs.ts';
+
+const idPattern = /^[a-z0-9][a-z0-9-]{0,100}$/;
+
+/** Ids are parts of paths and names of cgroups. */
+export function checkUnitId(id: string): void {
+  if (!idPattern.test(id)) throw new Error(`the id of a unit must match ${idPattern.source}, but is ${JSON.stringify(id)}`);
+}
+
+/** One start of a unit on disk: `directory/id/incarnation/`. The agent writes `boot`, the launcher all other files. */
+export class UnitRecords {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  folder(id: string, incarnation?: number): string {
+    checkUnitId(id);
+    return incarnation === undefined ? join(this.#directory, id) : join(this.#directory, id, String(incarnation));
+  }
+
+  /** False if this incarnation was started before. */
+  async create(id: string, incarnation: number): Promise<boolean> {
+    const folder = this.folder(id, incarnation);
+    await mkdir(this.folder(id), { recursive: true, mode: 0o700 });
+    try {
+      await mkdir(folder, { mode: 0o700 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    }
+    const file = await open(join(folder, 'boot'), 'wx', 0o600);
+    try {
+      await file.writeFile(await bootId());
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    return true;
+  }
+
+  async delete(id: string, incarnation?: number): Promise<void> {
+    await rm(this.folder(id, incarnation), { recursive: true, force: true });
+  }
+
+  async ids(): Promise<string[]> {
+    const names = await readdir(this.#directory).catch(() => []);
+    return names.filter((name) => idPattern.test(name));
+  }
+
+  async incarnations(id: string): Promise<number[]> {
+    const names = await readdir(this.folder(id)).catch(() => []);
+    return names
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .sort((a, b) => a - b);
+  }
+
+  async read(id: string, incarnation: number, file: string): Promise<Map<string, string> | undefined> {
+    const text = await readText(join(this.folder(id, incarnation), file));
+    return text === undefined ? undefined : decodePairs(text);
+  }
+
+  async state(id: string, incarnation: number): Promise<RoomState | undefined> {
+    const boot = await readText(join(this.folder(id, incarnation), 'boot'));
+    if (boot === undefined) return undefined;
+    const monitor = await this.monitor(id, incarnation);
+    const started = await this.read(id, incarnation, 'started');
+    // Read last: the launcher writes it before it ends.
+    const exit = await this.read(id, incarnation, 'exit');
+    const startedAt = started?.get('startedAt') ?? '';
+    if (exit !== undefined) {
+      const reason = exit.get('reason') as 'Completed' | 'Error' | 'OutOfMemory';
+      return { phase: 'exited', code: Number(exit.get('code')), reason, startedAt, finishedAt: exit.get('finishedAt') ?? '' };
+    }
+    if (monitor !== undefined && started !== undefined) {
+      const address = started.get('address');
+      return { phase: 'running', pid: Number(started.get('pid')), startedAt, ...(address === undefined ? {} : { address }) };
+    }
+    if (boot !== (await bootId())) return { phase: 'lost', message: 'the machine restarted' };
+    if (started === undefined) return { phase: 'lost', message: 'it was about to start when the agent ended' };
+    return { phase: 'lost', message: 'its launcher was killed' };
+  }
+
+  /** The pid of the live launcher. */
+  async monitor(id: string, incarnation: number): Promise<number | undefined> {
+    const record = await this.read(id, incarnation, 'monitor');
+    const boot = await readText(join(this.folder(id, incarnation), 'boot'));
+    if (record === undefined || boot !== (await bootId())) return undefined;
+    const pid = Number(record.get('pid'));
+    return (await startTime(pid)) === record.get('startTime') ? pid : undefined;
+  }
+
+  /** Oldest first. */
+  async logs(id: string, incarnation: number): Promise<string[]> {
+    const folder = this.folder(id, incarnation);
+    const names = await readdir(folder).catch(() => []);
+    const numbers = names.filter((name) => name.startsWith('output.')).map((name) => Number(name.slice('output.'.length)));
+    return numbers.sort((a, b) => a - b).map((number) => join(folder, `output.${number}`));
+  }
+}
+
+/** Pids are used again, but not with the same start time. Undefined if the process has ended. */
+async function startTime(pid: number): Promise<string | undefined> {
+  const text = await readText(`/proc/${pid}/stat`);
+  if (text === undefined) return undefined;
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' ? undefined : fields[19];
+}
+
+async function readText(file: string): Promise<string | undefined> {
+  return readFile(file, 'utf8').catch(() => undefined);
+}
