@@ -67,7 +67,7 @@ export * from './quantity/quantity.ts';
 export * from './quota/amounts.ts';
 export type { Measure } from './quota/measure.ts';
 export { podAmounts } from './quota/pod-amounts.ts';
-export { isTerminatingPod } from './quota/pods.ts';
+export { isTerminatingPod, unitPodLabel } from './quota/pods.ts';
 export { isWorkspaceQuota, misplacedQuotaWarning, workspaceQuotaNamespace } from './quota/reach.ts';
 export { quotaScopes, type Scope } from './quota/scope.ts';
 export { measureOf, printSource, quotaSource } from './quota/sources.ts';

@@ -3,6 +3,7 @@ import { trustedAuthorities } from '@capstan/pki';
 import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { certificatePlugins } from '../admission/plugins/certificates.ts';
+import { exceptUnitPods } from '../admission/plugins/except-unit-pods.ts';
 import { nodeRestriction } from '../admission/plugins/node-restriction/plugin.ts';
 import { workloadPlugins } from '../admission/plugins/workload-plugins.ts';
 import { resourceQuota } from '../admission/quota/plugin.ts';
@@ -13,6 +14,7 @@ import type { Serving } from '../handlers/serving.ts';
 import { nodeIdentityAdmission } from '../node-agents/identity-admission.ts';
 import { Admission } from '../registry/admission.ts';
 import { requesterStamps } from '../workspaces/admission/requester.ts';
+import { unitPods } from '../workspaces/admission/unit-pods.ts';
 import { builtinRoles } from '../workspaces/builtin-roles.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
 import type { Access } from './access.ts';
@@ -87,7 +89,8 @@ function admission(
     namespaceLifecycle(cache),
     definitionLifecycle,
     nodeIdentityAdmission,
-    ...[nodeRestriction(authorizer), ...workloadPlugins].filter(({ name }) => !options.disabledPlugins?.includes(name)),
+    unitPods({ platform: () => spaces.tree.resolve(platformWorkspace) }),
+    ...[nodeRestriction(authorizer), ...workloadPlugins.map(exceptUnitPods)].filter(({ name }) => !options.disabledPlugins?.includes(name)),
     ...certificatePlugins(authorizer),
     ...dynamicAdmission({ objects: cache, catalogs: spaces.catalogs, authorizer, client: webhooks }),
     // After webhooks and policies of tenants, so that none of them can change what it writes.

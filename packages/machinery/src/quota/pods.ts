@@ -31,10 +31,16 @@ const named = ['cpu', 'memory', 'ephemeral-storage'] as const;
 /** If these are limited, every container must specify its usage. */
 const demanded = ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory'];
 
+/** Pods with this label only show the units of Capstan, which have limits of their own. Nobody else can write it. */
+export const unitPodLabel = 'compute.capstan.dev/unit';
+
+const isUnit = ({ metadata }: KubeObject): boolean => metadata.labels?.[unitPodLabel] !== undefined;
+
 /** A pod that has terminated counts as an object, but uses nothing. */
 export const podMeasure: Measure = {
   looksInside: true,
   usage(object, now) {
+    if (isUnit(object)) return new Map();
     const pod = object as Pod;
     const usage = new Map([['count/pods', one]]);
     if (isOver(pod, now)) return usage;
@@ -44,6 +50,7 @@ export const podMeasure: Measure = {
   isInScope: (scope, object) => isInScope(scope, object as Pod),
   scopeKey: (object) => String(isTerminatingPod(object)),
   missing(limited, object) {
+    if (isUnit(object)) return undefined;
     const pod = object as Pod;
     const names = demanded.filter((name) => limited.has(name));
     if (names.length === 0 || hasPodLevelAmounts(pod)) return undefined;
