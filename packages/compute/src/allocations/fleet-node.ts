@@ -14,7 +14,7 @@ export function fleetNodeOf(node: GPUNode): FleetNode {
     name,
     pool: spec?.pool ?? defaultPool,
     labels,
-    cordoned: spec?.unschedulable === true || spec?.maintenance === true || deletionTimestamp !== undefined,
+    cordoned: spec?.unschedulable === true || spec?.maintenance === true || spec?.lost === true || deletionTimestamp !== undefined,
     ready: readinessOf(node),
     cpu: cpus * 1000,
     memory: memoryBytes,

@@ -10,8 +10,10 @@ import {
 } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import { acrossEndpoints, controller, done, type Endpoints, type Runnable, requeueAfter } from '@capstan/controller';
-import { copiesOf, nodeConcernsUnits, ownerKey, podKind, unitPods, unitsOn } from './copies.ts';
+import { copiesOf, nodeConcernsUnits, ownedByName, ownerKey, podKind, unitPods, unitsOn } from './copies.ts';
 import { decide } from './decide.ts';
+import { abandonedUnits, orphans } from './orphans.ts';
+import { Owners } from './owners.ts';
 import { Work } from './work.ts';
 
 export interface UnitOptions {
@@ -23,6 +25,9 @@ const mostSteps = 100;
 
 /** Units of all tenants, and their NodeUnits in root:platform. */
 export function units(tenants: Endpoints, platform: Client, { now = Date.now }: UnitOptions = {}): Runnable {
+  const owners = new Owners();
+  const abandoned = abandonedUnits();
+  const sweeper = orphans(owners, abandoned);
   const each = controller('units')
     .for<GPUUnit>(gpuUnitKind)
     .reads((informers, at) => copiesOf(informers, at(platform), now))
@@ -34,8 +39,11 @@ export function units(tenants: Endpoints, platform: Client, { now = Date.now }: 
       predicate: nodeConcernsUnits,
     })
     .reconcile(
-      async ({ object: unit, copies, client, events, wrote }) => {
-        if (unit === undefined) return done;
+      async ({ key, object: unit, copies, client, events, wrote }) => {
+        if (unit === undefined) {
+          for (const one of ownedByName(copies.nodeUnits, key)) abandoned.send(one);
+          return done;
+        }
         const work = new Work(unit, { copies, client, platform, events, wrote, now });
         for (let count = 0; count < mostSteps; count++) {
           const step = decide(work.scene());
@@ -47,5 +55,15 @@ export function units(tenants: Endpoints, platform: Client, { now = Date.now }: 
       },
       { concurrency: 32 },
     );
-  return acrossEndpoints(tenants, each);
+  const followed: Runnable = {
+    name: each.name,
+    run: async (context) => {
+      owners.add({ client: context.client, units: context.informers.informer<GPUUnit>(gpuUnitKind) }, context.signal);
+      await each.run(context);
+    },
+  };
+  return {
+    name: each.name,
+    run: async (context) => void (await Promise.all([acrossEndpoints(tenants, followed).run(context), sweeper.run(context)])),
+  };
 }

@@ -11,7 +11,7 @@ import {
   offeringKind,
   unitLabel,
 } from '@capstan/api';
-import type { Informer, InformerFactory, ObjectKey } from '@capstan/client';
+import { formatKey, type Informer, type InformerFactory, type ObjectKey } from '@capstan/client';
 import { controllerOf, findCondition, type Predicate } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { type Lease, LeaseTimes } from './lease-times.ts';
@@ -22,6 +22,7 @@ export const leaseKind = { group: 'coordination.k8s.io', version: 'v1', resource
 export const unitPods = { labelSelector: unitLabel };
 
 const byOwner = 'unit';
+const byName = 'name';
 const byNode = 'node';
 
 /** The local copies that decisions about units read. */
@@ -58,11 +59,14 @@ export function copiesOf(informers: InformerFactory, there: InformerFactory, now
 export function nodeUnitsOf(there: InformerFactory): Informer<NodeUnit> {
   const nodeUnits = there.informer<NodeUnit>(nodeUnitKind);
   nodeUnits.addIndex(byOwner, ({ spec }) => [spec.owner.uid]);
+  nodeUnits.addIndex(byName, (one) => [formatKey(ownerKey(one))]);
   nodeUnits.addIndex(byNode, ({ metadata }) => [metadata.namespace ?? '']);
   return nodeUnits;
 }
 
 export const ownedBy = <T extends KubeObject>(informer: Informer<T>, uid: string): T[] => informer.byIndex(byOwner, uid);
+/** The NodeUnits of units with this name, also of one that was deleted before. */
+export const ownedByName = (nodeUnits: Informer<NodeUnit>, key: ObjectKey): NodeUnit[] => nodeUnits.byIndex(byName, formatKey(key));
 export const unitsOn = (nodeUnits: Informer<NodeUnit>, namespace: string): NodeUnit[] => nodeUnits.byIndex(byNode, namespace);
 
 export function ownerKey({ spec }: NodeUnit): ObjectKey {

@@ -7,7 +7,7 @@ import { type KubeObject, unitPodLabel } from '@capstan/machinery';
 import { type Cloud, startCloud } from '@capstan/platform/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { compute } from '../product.ts';
-import { PretendFleet, TenantUnits } from './testing.ts';
+import { PretendFleet, TenantUnits } from './testing/pretend-fleet.ts';
 
 const patiently = { timeout: 20_000, interval: 20 };
 const core = (resource: string, namespaced = true) => ({ group: '', version: 'v1', resource, namespaced });

@@ -6,7 +6,7 @@ import type { Product } from '@capstan/platform';
 import { type Cloud, startCloud } from '@capstan/platform/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { computeProduct } from '../product.ts';
-import { PretendFleet, TenantUnits } from './testing.ts';
+import { PretendFleet, TenantUnits } from './testing/pretend-fleet.ts';
 
 /** The tests say whether nodes are ready. */
 const fleetProduct: Product = { ...wholeFleet, controllers: [] };
