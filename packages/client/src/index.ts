@@ -3,6 +3,7 @@ export { type ExecConfig, type ExecOptions, execCredentials } from './credential
 export { type OidcConfig, type OidcOptions, oidcCredentials } from './credentials/oidc.ts';
 export { type TokenFileOptions, tokenFileCredentials } from './credentials/token-file.ts';
 export { Client } from './http/client.ts';
+export { type DialOptions, dialOptions, type TlsOptions } from './http/dial-options.ts';
 export { HttpTransport } from './http/http-transport.ts';
 export type { Change, IndexFunction } from './informer/cache.ts';
 export { dropManagedFields, type FactoryOptions, InformerFactory, type InformerSelection } from './informer/factory.ts';

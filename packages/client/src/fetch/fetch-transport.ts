@@ -68,9 +68,18 @@ class FetchReceived implements Received {
   }
 
   async read(idle: number, onText: Parameters<Received['read']>[1]): Promise<void> {
+    const decoder = new TextDecoder();
+    await this.readBytes(idle, (bytes) => {
+      const text = decoder.decode(bytes, { stream: true });
+      return text === '' ? undefined : onText(text);
+    });
+    const rest = decoder.decode();
+    if (rest !== '') await onText(rest);
+  }
+
+  async readBytes(idle: number, onBytes: Parameters<Received['readBytes']>[1]): Promise<void> {
     const reader = this.#answer.body?.getReader();
     if (reader === undefined) return;
-    const decoder = new TextDecoder();
     try {
       for (;;) {
         const timer = setTimeout(
@@ -78,10 +87,9 @@ class FetchReceived implements Received {
           idle,
         );
         const { done, value } = await reader.read().finally(() => clearTimeout(timer));
-        const text = decoder.decode(value, { stream: !done });
-        const pause = text === '' ? undefined : onText(text);
-        if (pause !== undefined) await unlessAborted(pause, this.#signal);
         if (done) return;
+        const pause = onBytes(value);
+        if (pause !== undefined) await unlessAborted(pause, this.#signal);
       }
     } catch (error) {
       if (error instanceof ConnectionError || (error as Error).name === 'AbortError') throw error;

@@ -20,15 +20,23 @@ export class HttpReceived implements Received {
   }
 
   read(idle: number, onText: Parameters<Received['read']>[1]): Promise<void> {
+    this.#message.setEncoding('utf8');
+    return this.#read(idle, onText);
+  }
+
+  readBytes(idle: number, onBytes: Parameters<Received['readBytes']>[1]): Promise<void> {
+    return this.#read(idle, onBytes);
+  }
+
+  #read<Chunk>(idle: number, onChunk: (chunk: Chunk) => Promise<void> | undefined | void): Promise<void> {
     const message = this.#message;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         message.destroy(new ConnectionError('idle-timeout', `the response was silent for ${idle} ms`));
       }, idle);
-      message.setEncoding('utf8');
-      message.on('data', (text: string) => {
+      message.on('data', (chunk: Chunk) => {
         timer.refresh();
-        const pause = onText(text);
+        const pause = onChunk(chunk);
         if (pause === undefined) return;
         message.pause();
         void pause.then(() => message.resume());

@@ -1,10 +1,10 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { isIP } from 'node:net';
 import type { Credential } from '../credentials/credentials.ts';
 import type { Connection } from '../kubeconfig/connection.ts';
 import { ConnectionError } from '../rest/error.ts';
 import { defaultTimeouts, type Outgoing, type Received, type Timeouts, type Transport } from '../rest/transport.ts';
+import { hostOf, impersonationHeaders, tlsOptions } from './dial-options.ts';
 import { HttpReceived } from './http-received.ts';
 
 interface Agents {
@@ -63,7 +63,7 @@ export class HttpTransport implements Transport {
       if (credential.authorization !== undefined) headers.authorization = credential.authorization;
       if (outgoing.body !== undefined) headers['content-length'] = Buffer.byteLength(outgoing.body);
       const request = (this.#base.protocol === 'https:' ? httpsRequest : httpRequest)({
-        host: this.#base.hostname.replace(/^\[|\]$/g, ''),
+        host: hostOf(this.#base),
         port: this.#base.port === '' ? undefined : this.#base.port,
         method: outgoing.method,
         path: outgoing.path,
@@ -111,19 +111,13 @@ export class HttpTransport implements Transport {
   #agentsFor({ certificate }: Credential): Agents {
     if (this.#agents !== undefined && this.#agents.certificate === certificate) return this.#agents;
     if (this.#agents !== undefined) retire(this.#agents);
-    const { ca, insecure, tlsServerName } = this.#connection;
-    const host = this.#base.hostname.replace(/^\[|\]$/g, '');
-    const servername = tlsServerName ?? (isIP(host) === 0 ? host : '');
     const make = (options: { keepAlive: boolean; maxSockets: number }): HttpAgent =>
       this.#base.protocol === 'https:'
         ? new HttpsAgent({
             ...options,
             keepAliveMsecs: 15_000,
             timeout: 0,
-            servername,
-            rejectUnauthorized: !insecure,
-            ...(ca !== undefined && { ca }),
-            ...(certificate !== undefined && { cert: certificate.cert, key: certificate.key }),
+            ...tlsOptions(this.#connection, certificate),
           })
         : new HttpAgent({ ...options, keepAliveMsecs: 15_000 });
     this.#agents = {
@@ -157,15 +151,4 @@ function limitConnect(request: ClientRequest, limit: number, onLate: () => void)
     socket.once('encrypted' in socket ? 'secureConnect' : 'connect', clear);
     socket.once('close', clear);
   });
-}
-
-function impersonationHeaders({ impersonate }: Connection): Record<string, string | string[]> {
-  if (impersonate === undefined) return {};
-  const headers: Record<string, string | string[]> = { 'impersonate-user': impersonate.user };
-  if (impersonate.uid !== undefined) headers['impersonate-uid'] = impersonate.uid;
-  if (impersonate.groups !== undefined && impersonate.groups.length > 0) headers['impersonate-group'] = [...impersonate.groups];
-  for (const [key, values] of Object.entries(impersonate.extra ?? {})) {
-    headers[`impersonate-extra-${encodeURIComponent(key)}`] = [...values];
-  }
-  return headers;
 }

@@ -32,6 +32,8 @@ export interface Received {
    * silent for `idle` milliseconds, or is truncated.
    */
   read(idle: number, onText: (text: string) => Promise<void> | undefined | void): Promise<void>;
+  /** The same for a body that is not text. */
+  readBytes(idle: number, onBytes: (bytes: Uint8Array) => Promise<void> | undefined | void): Promise<void>;
   /** Stops reading: `read` fails, unless it has finished. */
   destroy(): void;
 }

@@ -50,6 +50,16 @@ describe.each<[string, Made]>([
     expect(names).toEqual(['a', 'b']);
   });
 
+  test('reads a body that is not text', async () => {
+    const bytes = Buffer.from([0, 255, 254, 10, 195]);
+    await using server = await scriptedServer((_request, response) => void response.end(bytes));
+    using client = clientOf(server.connection);
+    const answer = await client.send({ method: 'GET', path: '/' });
+    const parts: Uint8Array[] = [];
+    await answer.readBytes(1_000, (part) => void parts.push(part));
+    expect(Buffer.concat(parts)).toEqual(bytes);
+  });
+
   test('ends a watch whose reader leaves', async () => {
     let isClosed: (value: true) => void;
     const closed = new Promise<true>((resolve) => (isClosed = resolve));

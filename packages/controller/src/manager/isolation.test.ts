@@ -150,6 +150,7 @@ function slowWatches(transport: Transport): Transport {
         code: answer.code,
         header: (name) => answer.header(name),
         read: (idle, onText) => answer.read(idle, (text) => sleep(200).then(() => onText(text))),
+        readBytes: (idle, onBytes) => answer.readBytes(idle, onBytes),
         destroy: () => answer.destroy(),
       };
     },
