@@ -15,6 +15,8 @@ export const exitCodes = {
   unhealthy: 13,
   nodeRefused: 14,
   notRenewed: 15,
+  /** As with `docker run`: the program of a unit did not run, so that there is no exit code of its own. */
+  notRun: 125,
 } as const;
 
 export type ExitReason = keyof typeof exitCodes;

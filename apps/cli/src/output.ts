@@ -30,6 +30,11 @@ export function printList<T extends KubeObject>(
   for (const line of columns([shown.map(({ name }) => name), ...rows])) write(line);
 }
 
+/** Prints the names of objects for other commands, as kubectl does. */
+export function printNames(items: readonly KubeObject[], resource: string): void {
+  for (const { metadata } of items) write(`${resource}/${metadata.name}`);
+}
+
 /** Prints one object as JSON or YAML, else as lines of names and values. */
 export function printOne<T extends KubeObject>(
   object: T,

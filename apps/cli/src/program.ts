@@ -18,10 +18,16 @@ import { addNodes } from './program-nodes.ts';
 import { addControllers, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
 import { addQuotas } from './program-quotas.ts';
 import { addTasks } from './program-tasks.ts';
+import { addUnits } from './program-units.ts';
 import { addWorkspaces } from './program-workspaces.ts';
 
 /** Parses the command line and runs the command. Commands are loaded on demand: `capstan version` does not load a server. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
+  // The reader of a pipe, such as `head`, has seen enough.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
   try {
     await createProgram().parseAsync(argv);
   } catch (error) {
@@ -78,15 +84,20 @@ function createProgram(): Command {
     .showHelpAfterError('Run with --help for usage.')
     .version(versionText(), '-V, --version', 'print the versions of Capstan, its Kubernetes API, Node and SQLite')
     .exitOverride()
+    .enablePositionalOptions()
     .addHelpText(
       'after',
       examples(
         ['capstan up', 'start everything, with data in ./capstan-data'],
         ['export KUBECONFIG=capstan-data/admin.kubeconfig', ''],
+        ['capstan run -- python3 train.py', 'run a program on the fleet, with the files of this folder'],
         ['kubectl get namespaces', 'use it like any Kubernetes cluster'],
         ['capstan <command> --help', 'show the options and examples of a command'],
       ),
     );
+  program.commandsGroup('Programs on the fleet:');
+  addUnits(program);
+  program.commandsGroup('Servers:');
   program
     .command('up')
     .description('Start everything in one command, and keep it running until Ctrl-C.')
@@ -146,15 +157,18 @@ function createProgram(): Command {
   addControllers(program);
   addStatus(program);
   addAudit(program);
+  addAuthority(program);
+  addSnapshot(program);
+  program.commandsGroup('Workspaces:');
   addWorkspaces(program);
   addBindings(program);
-  addKubelets(program);
+  program.commandsGroup('The fleet:');
   addNodes(program);
   addAllocations(program);
   addQuotas(program);
   addTasks(program);
-  addAuthority(program);
-  addSnapshot(program);
+  addKubelets(program);
+  program.commandsGroup('Commands:');
   program
     .command('version')
     .description('Print the versions of Capstan, its Kubernetes API, Node and SQLite.')

@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GPUUnit } from '@capstan/api';
+import { ApiError, isNotFound } from '@capstan/client';
+import { exitCodes, Failure } from '../failure.ts';
+import type { Progress } from './progress.ts';
+import { interrupted, onInterrupt } from './signals.ts';
+import { isOver, lastLinesOf, membersOf, outcomeOf, phaseOf, progressOf } from './state.ts';
+import { RemoteCommand } from './streams/command.ts';
+import { UnitLog } from './streams/log.ts';
+import type { UnitPod } from './streams/pod.ts';
+import { converse } from './streams/terminal.ts';
+import { isPassing, type Units } from './units.ts';
+import type { Listing } from './upload/listing.ts';
+import { sendFiles } from './upload/send.ts';
+import { watchUnit } from './watch.ts';
+
+export interface ForegroundOptions {
+  readonly units: Units;
+  readonly unit: GPUUnit;
+  readonly listing?: Listing | undefined;
+  readonly progress: Progress;
+  readonly tty: boolean;
+}
+
+/** How long the output of a program that has ended may still take, in milliseconds. */
+const outputPatience = 5_000;
+
+/** Accompanies a unit from its creation to its end: says what it waits for, uploads files, prints the output. */
+export class Foreground {
+  readonly #options: ForegroundOptions;
+  readonly #pod: UnitPod;
+  readonly #over = new AbortController();
+  #latest: GPUUnit;
+  #changed = Promise.withResolvers<void>();
+  #isInterrupted = false;
+  /** From then on the terminal belongs to the program. */
+  #isPrinting = false;
+  readonly #troubles = new Set<string>();
+
+  constructor(options: ForegroundOptions) {
+    this.#options = options;
+    this.#latest = options.unit;
+    this.#pod = { units: options.units, name: options.unit.metadata.name ?? '' };
+  }
+
+  /** Until the files are uploaded, or the unit has ended. */
+  async upload(): Promise<void> {
+    if (this.#options.listing === undefined) return;
+    using _watch = this.#watch();
+    await this.#uploadWhenAwaited();
+    this.#options.progress.clear();
+  }
+
+  /** Until the unit has ended. Resolves with the exit code. */
+  async run({ isRemoved }: { readonly isRemoved: boolean }): Promise<number> {
+    const { progress } = this.#options;
+    const left = Promise.withResolvers<'left'>();
+    using _interrupts = onInterrupt(
+      () => void this.#stop(),
+      () => left.resolve('left'),
+    );
+    using _watch = this.#watch();
+    const outcome = await Promise.race([this.#accompany(), left.promise]);
+    progress.clear();
+    if (outcome === 'left') {
+      progress.say(`Left. The unit goes on stopping: capstan ps --all`);
+      return interrupted;
+    }
+    if (outcome === 'detached') {
+      progress.say(`Left. The program goes on: capstan attach ${this.#pod.name}`);
+      return 0;
+    }
+    if (isRemoved) await this.#options.units.resource.delete(this.#pod.name).catch(() => {});
+    return this.#exitCode();
+  }
+
+  async #accompany(): Promise<'ended' | 'detached'> {
+    await this.#uploadWhenAwaited();
+    await this.#until((unit) => isOver(unit) || phaseOf(unit) === 'Running' || (unit.status?.restarts ?? 0) > 0);
+    this.#isPrinting = true;
+    this.#options.progress.clear();
+    if (this.#options.tty && !isOver(this.#latest)) {
+      if ((await this.#terminal()) === 'left') return 'detached';
+    } else await this.#output();
+    await this.#until(isOver);
+    return 'ended';
+  }
+
+  async #uploadWhenAwaited(): Promise<void> {
+    const { listing, progress } = this.#options;
+    if (listing === undefined) return;
+    for (;;) {
+      await this.#until((unit) => isOver(unit) || awaitsFiles(unit) || isBeyondUpload(unit));
+      if (!awaitsFiles(this.#latest)) return;
+      try {
+        await sendFiles(this.#pod, {
+          listing,
+          signal: this.#over.signal,
+          onProgress: (text) => progress.show(text, { isFleeting: true }),
+          onNotice: (text) => progress.say(text),
+        });
+        return;
+      } catch (error) {
+        if (this.#over.signal.aborted) return;
+        // The Pod may not show the container yet, or the node is not connected at the moment.
+        if (!isPassing(error) && !isEarly(error)) throw error;
+        await sleep(300);
+      }
+    }
+  }
+
+  /** Prints the log until the unit has ended. */
+  async #output(): Promise<void> {
+    const log = new UnitLog(this.#pod, { follow: true, signal: this.#over.signal, onTrouble: (reason) => this.#trouble('log', reason) });
+    let hasBegun = false;
+    while (!isOver(this.#latest)) {
+      const runs = runsOf(this.#latest);
+      try {
+        await this.#orOver(log.read());
+        hasBegun = true;
+      } catch (error) {
+        if (!isEarly(error)) throw error;
+        await sleep(300);
+        continue;
+      }
+      // The program has ended, or is started again.
+      await this.#until((unit) => isOver(unit) || runsOf(unit) !== runs);
+    }
+    if (!hasBegun) await this.#printPast();
+  }
+
+  /** The whole log of a program that has ended before anybody could follow it. */
+  async #printPast(): Promise<void> {
+    try {
+      await new UnitLog(this.#pod, { signal: this.#over.signal }).read();
+    } catch {
+      for (const line of lastLinesOf(this.#latest)) process.stdout.write(`${line}\n`);
+    }
+  }
+
+  /** Ends a little after the unit, if the stream does not end itself. */
+  async #orOver(reading: Promise<void>): Promise<void> {
+    reading.catch(() => {});
+    const patience = this.#until(isOver).then(() => sleep(outputPatience, undefined, { ref: false }));
+    await Promise.race([reading, patience]);
+  }
+
+  async #terminal(): Promise<'ended' | 'left'> {
+    const query = { stdin: true, stdout: true, stderr: false, tty: true };
+    for (;;) {
+      if (isOver(this.#latest)) return 'ended';
+      try {
+        const command = await RemoteCommand.begin(this.#pod, query, { signal: this.#over.signal });
+        return (await converse(command, { tty: true, canLeave: true })) === undefined ? 'left' : 'ended';
+      } catch (error) {
+        if (isOver(this.#latest) || this.#over.signal.aborted) return 'ended';
+        if (!isPassing(error) && !isEarly(error)) throw error;
+        this.#options.progress.say(`\r\nThe connection was lost (${(error as Error).message}). Reconnecting…\r`);
+        await sleep(500);
+      }
+    }
+  }
+
+  #watch(): Disposable {
+    const { units, unit, progress } = this.#options;
+    const { name = '', uid } = unit.metadata;
+    const stop = new AbortController();
+    const watching = async (): Promise<void> => {
+      for await (const seen of watchUnit(units, {
+        name,
+        uid,
+        signal: stop.signal,
+        onTrouble: (reason) => this.#trouble('watch', reason),
+      })) {
+        this.#tell(seen);
+        if (!this.#isPrinting && !isOver(seen)) progress.show(progressOf(seen));
+      }
+      if (!stop.signal.aborted) throw new Failure('unexpected', `the unit ${name} was deleted.`);
+    };
+    watching().catch((error: unknown) => {
+      this.#changed.promise.catch(() => {});
+      this.#changed.reject(error);
+    });
+    return {
+      [Symbol.dispose]: () => {
+        stop.abort();
+        this.#over.abort();
+      },
+    };
+  }
+
+  #tell(unit: GPUUnit): void {
+    this.#latest = unit;
+    const { resolve } = this.#changed;
+    this.#changed = Promise.withResolvers();
+    resolve();
+  }
+
+  async #until(isDone: (unit: GPUUnit) => boolean): Promise<void> {
+    while (!isDone(this.#latest)) await this.#changed.promise;
+  }
+
+  /** Said once, although several streams break at the same time. */
+  #trouble(stream: string, reason: string | undefined): void {
+    const { progress } = this.#options;
+    const hadAny = this.#troubles.size > 0;
+    if (reason === undefined) this.#troubles.delete(stream);
+    else this.#troubles.add(stream);
+    if (reason !== undefined && !hadAny) progress.say(`The connection was lost (${reason}). Reconnecting…`);
+    if (reason === undefined && this.#troubles.size === 0) progress.say('Connected again.');
+  }
+
+  async #stop(): Promise<void> {
+    const { units, progress } = this.#options;
+    this.#isInterrupted = true;
+    progress.say('Stopping the unit. Press Ctrl-C again to leave without waiting.');
+    try {
+      await units.resource.patch(this.#pod.name, { type: 'merge', patch: { spec: { running: false } } });
+    } catch (error) {
+      if (!isNotFound(error)) progress.say(`It could not be stopped: ${(error as Error).message}`);
+    }
+  }
+
+  #exitCode(): number {
+    const outcome = outcomeOf(this.#latest);
+    const { exitCode, phase } = this.#latest.status ?? {};
+    if (outcome !== undefined) this.#options.progress.say(`capstan: ${this.#pod.name}: ${outcome}`);
+    if (this.#isInterrupted) return interrupted;
+    if (exitCode !== undefined) return exitCode > 255 ? exitCodes.unexpected : exitCode;
+    return phase === 'Succeeded' ? 0 : exitCodes.notRun;
+  }
+}
+
+const runsOf = ({ status }: GPUUnit): string => `${status?.run ?? 0} ${status?.restarts ?? 0}`;
+
+function awaitsFiles(unit: GPUUnit): boolean {
+  return !isOver(unit) && membersOf(unit).some(({ phase, reason }) => phase === 'Waiting' && reason === 'UploadMissing');
+}
+
+function isBeyondUpload(unit: GPUUnit): boolean {
+  const members = membersOf(unit);
+  return phaseOf(unit) === 'Running' || (members.length > 0 && members.every(({ phase }) => phase !== 'Pending' && phase !== 'Waiting'));
+}
+
+/** The Pod is not there yet, or its container has not started: also errors of the kind that a moment later is gone. */
+function isEarly(error: unknown): boolean {
+  return error instanceof ApiError && [400, 404, 409].includes(error.code);
+}

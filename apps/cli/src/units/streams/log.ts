@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { unitContainer } from '@capstan/api';
+import { ApiError } from '@capstan/client';
+import { Backoff } from '@capstan/machinery';
+import { isPassing } from '../units.ts';
+import { LogReader } from './log-reader.ts';
+import { podPath, type UnitPod } from './pod.ts';
+
+export interface LogOptions {
+  readonly follow?: boolean | undefined;
+  readonly previous?: boolean | undefined;
+  readonly tail?: number | undefined;
+  /** Only lines since then. */
+  readonly since?: Date | undefined;
+  readonly timestamps?: boolean | undefined;
+  readonly container?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Called when the connection is lost, and with undefined when it is back. */
+  readonly onTrouble?: ((reason: string | undefined) => void) | undefined;
+}
+
+/** A program may be silent for as long as it likes. */
+const noIdleLimit = 2 ** 31 - 1;
+
+/**
+ * Writes the log of a unit to the output, until it is complete, or until the program has ended if it is followed. A stream that breaks is continued where it
+ * broke. Fails with the error of the server if there is no log.
+ */
+export class UnitLog {
+  readonly #pod: UnitPod;
+  readonly #options: LogOptions;
+  readonly #reader: LogReader;
+  #full: Promise<void> | undefined;
+
+  constructor(pod: UnitPod, options: LogOptions, output: NodeJS.WritableStream = process.stdout) {
+    this.#pod = pod;
+    this.#options = options;
+    this.#reader = new LogReader(
+      (bytes) => {
+        if (!output.write(bytes)) this.#full ??= new Promise((resolve) => void output.once('drain', () => resolve()));
+      },
+      { keepTimes: options.timestamps === true },
+    );
+  }
+
+  /** Can be called again to go on after the end, such as when the program was restarted. */
+  async read(): Promise<void> {
+    const { signal, follow, onTrouble } = this.#options;
+    const backoff = new Backoff({ base: 200, max: 3_000, random: Math.random });
+    let isTroubled = false;
+    for (;;) {
+      try {
+        await this.#attempt(() => {
+          if (isTroubled) onTrouble?.(undefined);
+          isTroubled = false;
+          backoff.reset();
+        });
+        return;
+      } catch (error) {
+        if (signal?.aborted === true) return;
+        if (follow !== true || !isPassing(error)) throw error;
+        if (!isTroubled) onTrouble?.((error as Error).message);
+        isTroubled = true;
+        await sleep(backoff.next(), undefined, { ...(signal && { signal }) }).catch(() => {});
+      }
+    }
+  }
+
+  async #attempt(onOpen: () => void): Promise<void> {
+    const { client } = this.#pod.units;
+    const answer = await client.send({ method: 'GET', path: this.#path(), dedicated: true, signal: this.#options.signal });
+    if (answer.code !== 200) {
+      let text = '';
+      await answer.read(10_000, (part) => void (text += part));
+      throw ApiError.of(answer.code, text);
+    }
+    onOpen();
+    await answer.readBytes(noIdleLimit, (bytes) => {
+      this.#reader.push(bytes);
+      const full = this.#full;
+      this.#full = undefined;
+      return full;
+    });
+  }
+
+  #path(): string {
+    const { follow, previous, tail, since, container = unitContainer } = this.#options;
+    const resumed = this.#reader.resume();
+    const from = resumed ?? since?.toISOString();
+    const query = new URLSearchParams({ container, timestamps: 'true' });
+    if (follow === true) query.set('follow', 'true');
+    if (previous === true) query.set('previous', 'true');
+    if (from !== undefined) query.set('sinceTime', from);
+    if (tail !== undefined && resumed === undefined) query.set('tailLines', String(tail));
+    return `${podPath(this.#pod, 'log')}?${query.toString()}`;
+  }
+}

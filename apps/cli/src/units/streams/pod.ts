@@ -1,0 +1,41 @@
+import { unitContainer } from '@capstan/api';
+import { ApiError, dialOptions } from '@capstan/client';
+import type { CommandOptions, StreamServer } from '@capstan/streams';
+import { userAgent } from '../../workspaces/connection.ts';
+import type { Units } from '../units.ts';
+
+/** The Pod that shows a unit. */
+export interface UnitPod {
+  readonly units: Units;
+  readonly name: string;
+}
+
+export function podPath({ units: { namespace }, name }: UnitPod, subresource: string): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/${subresource}`;
+}
+
+/** Where a stream to a container begins. */
+export async function streamTo(pod: UnitPod, path: string, signal?: AbortSignal): Promise<StreamServer> {
+  const { server, headers, tls } = await dialOptions(pod.units.client.connection, { userAgent });
+  return { url: server + path, headers, tls, ...(signal && { signal }) };
+}
+
+export interface CommandQuery extends CommandOptions {
+  readonly container?: string;
+  /** Words of a command; none to attach. */
+  readonly command?: readonly string[];
+}
+
+export function commandPath(pod: UnitPod, { container = unitContainer, command = [], ...options }: CommandQuery): string {
+  const query = new URLSearchParams({ container });
+  for (const [name, isWanted] of Object.entries(options)) if (isWanted) query.set(name, 'true');
+  for (const word of command) query.append('command', word);
+  return `${podPath(pod, command.length === 0 ? 'attach' : 'exec')}?${query.toString()}`;
+}
+
+/** The error of the server, if that is what kept a stream from beginning. */
+export function refusalOf(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name !== 'UpgradeRefused') return error;
+  const { code, text } = error as Error & { readonly code: number; readonly text: string };
+  return ApiError.of(code, text);
+}
