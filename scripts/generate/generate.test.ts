@@ -17,12 +17,14 @@ afterEach(() => rmSync(base, { recursive: true }));
 const files = outputs([sampleKind]);
 
 describe('generated files', () => {
-  test('are one definition, one page, an index and the schemas of the REST API', () => {
+  test('are one definition, one page, an index, the schemas of the kinds, and the REST API with its client', () => {
     expect([...files.keys()]).toEqual([
       'deploy/crds/turbines.sample.capstan.dev.yaml',
       'docs/reference/sample-turbine.md',
       'docs/reference/README.md',
       'packages/api/generated/openapi.json',
+      'packages/runtime-api/generated/openapi.json',
+      'packages/runtime-api/generated/client.ts',
     ]);
     expect(files.get('docs/reference/README.md')).toContain('[Turbine](sample-turbine.md)');
     expect(files.get('deploy/crds/turbines.sample.capstan.dev.yaml')).toContain('\nkind: CustomResourceDefinition\n');

@@ -5,6 +5,7 @@ export { boundObjects } from './capstan/bound-objects.ts';
 export * from './capstan/node-accounts.ts';
 export * from './capstan/node-pages.ts';
 export { appliedAnnotation, builtInKindsAnnotation, platformWorkspace } from './capstan/platform.ts';
+export * from './capstan/problems.ts';
 export { serverLeaseAnnotations, serverLeaseLabel } from './capstan/server-leases.ts';
 export type {
   CreatedWorkspace,
@@ -25,7 +26,7 @@ export { kindChanges } from './definition/compatibility/kind-changes.ts';
 export { customResourceDefinition } from './definition/custom-resource-definition.ts';
 export * from './definition/define-kind.ts';
 export { objectSchema } from './definition/object-schema.ts';
-export { openApiComponents } from './definition/openapi.ts';
+export { modernSchema, openApiComponents } from './definition/openapi.ts';
 export { referencePage } from './definition/reference-page.ts';
 export { resourceSchemaSpec } from './definition/resource-schema.ts';
 export type { ReadOf, Rule, Schema, WrittenOf } from './definition/schema.ts';

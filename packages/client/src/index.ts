@@ -21,6 +21,7 @@ export {
   mergeKubeconfigs,
   parseKubeconfig,
 } from './kubeconfig/kubeconfig.ts';
+export { LineSplitter } from './rest/body.ts';
 export { type Deferred, deferred } from './rest/deferred.ts';
 export { type DiscoveredResource, discover, resourceForKind } from './rest/discovery.ts';
 export {

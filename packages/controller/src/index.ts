@@ -12,7 +12,7 @@ export { type SliceEndpointsOptions, sliceEndpoints } from './endpoints/slice.ts
 export { EventRecorder, type RecordedEvent, type RecorderOptions } from './events/recorder.ts';
 export { type ElectionOptions, LeaderElector } from './leader/elector.ts';
 export { type Clock, NotLeadingError, type Term } from './leader/term.ts';
-export type { HealthOptions } from './manager/health.ts';
+export { type HealthOptions, type HealthServer, startHealthServer } from './manager/health.ts';
 export { type KeepOptions, keepRunning } from './manager/keep-running.ts';
 export { type AddOptions, Manager, type ManagerOptions } from './manager/manager.ts';
 export type { ControllerContext, Elsewhere, Runnable } from './manager/runnable.ts';

@@ -37,7 +37,7 @@ export function componentName({ kind, versions }: KindDefinition, version: strin
 
 function componentOf(definition: KindDefinition, name: string): JsonObject {
   const { group, kind } = definition;
-  const { properties, ...others } = modern(objectSchema(definition, definition.versions[name]!));
+  const { properties, ...others } = modernSchema(objectSchema(definition, definition.versions[name]!));
   return {
     ...others,
     required: ['apiVersion', 'kind', 'metadata', ...((others['required'] as string[] | undefined) ?? [])],
@@ -52,7 +52,7 @@ function componentOf(definition: KindDefinition, name: string): JsonObject {
 }
 
 /** A structural schema in the words of JSON Schema 2020-12, in which OpenAPI 3.1 is written. */
-function modern(schema: JsonObject): JsonObject {
+export function modernSchema(schema: JsonObject): JsonObject {
   const { nullable, exclusiveMinimum, exclusiveMaximum, minimum, maximum, ...others } = schema;
   const made: JsonObject = {
     ...others,
@@ -63,17 +63,17 @@ function modern(schema: JsonObject): JsonObject {
   if (isObject(made['properties'])) made['properties'] = mapValues(made['properties']);
   for (const key of ['items', 'additionalProperties', 'not']) {
     const inner = made[key];
-    if (isObject(inner)) made[key] = modern(inner);
+    if (isObject(inner)) made[key] = modernSchema(inner);
   }
   for (const key of ['allOf', 'anyOf', 'oneOf']) {
     const inner = made[key];
-    if (Array.isArray(inner)) made[key] = inner.filter(isObject).map(modern);
+    if (Array.isArray(inner)) made[key] = inner.filter(isObject).map(modernSchema);
   }
   return made;
 }
 
 function mapValues(properties: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, isObject(value) ? modern(value) : value]));
+  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, isObject(value) ? modernSchema(value) : value]));
 }
 
 function bound(

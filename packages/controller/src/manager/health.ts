@@ -16,7 +16,7 @@ export interface HealthServer extends AsyncDisposable {
 export interface HealthSource {
   readonly metrics: Metrics;
   /** Why the process is not ready; undefined if it is. */
-  notReady(): string | undefined;
+  notReady(): string | undefined | Promise<string | undefined>;
 }
 
 /** Serves `/livez`, `/readyz` and `/metrics`. */
@@ -31,8 +31,8 @@ export async function startHealthServer({ host, port }: HealthOptions, source: H
     if (path === '/livez' || path === '/healthz') return say(200, 'ok\n');
     if (path === '/metrics') return say(200, source.metrics.text(), metricsType);
     if (path !== '/readyz') return say(404, 'expected /livez, /readyz or /metrics\n');
-    const why = source.notReady();
-    return why === undefined ? say(200, 'ok\n') : say(503, `${why}\n`);
+    void Promise.resolve(source.notReady()).then((why) => (why === undefined ? say(200, 'ok\n') : say(503, `${why}\n`)));
+    return undefined;
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,0 +1,165 @@
+import { modernSchema, problemCodes } from '@capstan/api';
+import { isObject, type Json, type JsonObject } from '@capstan/machinery';
+import type { RestResource } from '../resources/resource.ts';
+
+export const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+
+const text = (description: string, more: JsonObject = {}): JsonObject => ({ type: 'string', description, ...more });
+const count = (description: string): JsonObject => ({ type: 'integer', description, minimum: 0 });
+const labels: JsonObject = {
+  type: 'object',
+  description: 'Labels, by which lists can be filtered.',
+  additionalProperties: { type: 'string' },
+};
+
+/** The schemas of a resource: as it is read, created or replaced, patched and listed. */
+export function resourceSchemas(resource: RestResource): JsonObject {
+  const { singular, kind, phases, verbs } = resource;
+  const { spec, status } = kind.versions[kind.version]!;
+  const { properties = {}, required = [] } = spec === undefined ? {} : plain(modernSchema(spec.json));
+  const fields = properties as JsonObject;
+  const withDefault = Object.keys(fields).filter((name) => isObject(fields[name]) && 'default' in fields[name]);
+  const needed = required as string[];
+  const read: JsonObject = {
+    type: 'object',
+    description: kind.description,
+    required: ['id', 'name', 'uid', 'workspace', 'createdAt', 'version', ...needed, ...withDefault],
+    properties: {
+      id: text('The same as `name`.'),
+      name: text('Name, unique in its namespace.'),
+      uid: text('Differs from that of every other object, also of one with the same name.'),
+      workspace: text('The workspace, as the request named it.'),
+      ...(kind.namespaced && { namespace: text('Namespace.') }),
+      ...(phases && { phase: text('State in one word.', { enum: [...phases] }) }),
+      labels,
+      createdAt: text('Time of the creation.', { format: 'date-time' }),
+      createdBy: text('User who created it.'),
+      deletingSince: text('Set while the object ends.', { format: 'date-time' }),
+      generation: count('Counts changes of the fields below.'),
+      version: text('Changes with every change of the object. Send it back, or the ETag in If-Match, to change only what you have read.'),
+      ...fields,
+      ...(status && { status: plain(modernSchema(status.json)) }),
+    },
+  };
+  const name = text('Name. By default the server chooses one.', { maxLength: 253 });
+  const version = text('Refuse the change if the object has another version by now.');
+  return {
+    [singular]: read,
+    ...(verbs.some((verb) => verb === 'create' || verb === 'replace') && {
+      [`${singular}Input`]: {
+        type: 'object',
+        ...(needed.length > 0 && { required: needed }),
+        properties: { name, labels, version, ...fields },
+      },
+    }),
+    ...(verbs.includes('patch') && {
+      [`${singular}Patch`]: {
+        type: 'object',
+        description: 'Members that change. Null removes one.',
+        properties: {
+          labels: nullable(labels),
+          version,
+          ...Object.fromEntries(Object.entries(fields).map(([key, one]) => [key, nullable(one)])),
+        },
+      },
+    }),
+    [`${singular}List`]: {
+      type: 'object',
+      required: ['items', 'version'],
+      properties: {
+        items: { type: 'array', items: reference(singular) },
+        version: text('Version of the list.'),
+        continue: text('Present if there may be more: send it as the parameter `continue`.'),
+      },
+    },
+  };
+}
+
+/** Fields of a patch are partial too, so only their kind is described. */
+function nullable(schema: Json | undefined): JsonObject {
+  const { type, description } = isObject(schema) ? schema : {};
+  return { ...(typeof type === 'string' && { type: [type, 'null'] }), ...(description !== undefined && { description }) };
+}
+
+/** Without the keywords that only Kubernetes knows. */
+function plain(schema: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key]) => !key.startsWith('x-kubernetes-'))
+      .map(([key, value]) => [
+        key,
+        Array.isArray(value) ? value.map((one) => (isObject(one) ? plain(one) : one)) : isObject(value) ? plain(value) : value,
+      ]),
+  );
+}
+
+const modelCount: JsonObject = {
+  type: 'object',
+  required: ['model', 'total', 'booked', 'free', 'outOfService'],
+  properties: {
+    model: text('Model of the GPUs.'),
+    migProfile: text('MIG profile, if these are instances of divided GPUs.'),
+    total: count('All of them.'),
+    booked: count('Those that allocations have.'),
+    free: count('Those that the next order can get.'),
+    outOfService: count('Not booked, and no order gets them: broken, missing, or on a node that is silent, cordoned or being removed.'),
+  },
+};
+
+/** Schemas that belong to no kind. */
+export const ownSchemas: JsonObject = {
+  Problem: {
+    type: 'object',
+    description: 'Why a request failed, as in RFC 9457.',
+    required: ['type', 'title', 'status', 'code', 'detail', 'requestId'],
+    properties: {
+      type: text('Identifies the code.'),
+      title: text('The code in words.'),
+      status: { type: 'integer', description: 'HTTP status.' },
+      code: text('For programs. Codes are never renamed.', { enum: Object.keys(problemCodes) }),
+      detail: text('What is wrong with this request.'),
+      requestId: text('Id of the request, which the log of the server has too.'),
+      reason: text('Reason of the API server, such as `AlreadyExists`.'),
+      errors: {
+        type: 'array',
+        description: 'Fields that were refused.',
+        items: {
+          type: 'object',
+          required: ['field', 'message'],
+          properties: { field: text('Field of the body.'), message: text('What is wrong with it.') },
+        },
+      },
+    },
+  },
+  Health: {
+    type: 'object',
+    required: ['status', 'apiserver'],
+    properties: {
+      status: text('Whether requests can be served.', { enum: ['ok', 'unavailable'] }),
+      apiserver: text('`ok`, or why the API server cannot be used.'),
+    },
+  },
+  OpenApiDocument: { type: 'object', description: 'A document of OpenAPI 3.1.' },
+  ModelCount: modelCount,
+  Inventory: {
+    type: 'object',
+    description: 'GPUs of the fleet by model.',
+    required: ['models', 'pools'],
+    properties: {
+      models: { type: 'array', items: reference('ModelCount') },
+      pools: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['pool', 'nodes', 'readyNodes', 'models'],
+          properties: {
+            pool: text('Name of the pool.'),
+            nodes: count('Nodes in the pool.'),
+            readyNodes: count('Those that are ready.'),
+            models: { type: 'array', items: reference('ModelCount') },
+          },
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,257 @@
+import { operationIdAnnotation, restPath } from '@capstan/api';
+import { type JsonObject, type KubeObject, textOf } from '@capstan/machinery';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allRoutes } from '../routes/all.ts';
+import { type Rest, startRest } from '../suite/rest.ts';
+
+let rest: Rest;
+beforeAll(async () => {
+  rest = await startRest();
+  const offering = {
+    apiVersion: 'compute.capstan.dev/v1alpha1',
+    kind: 'Offering',
+    metadata: { name: 'small' },
+    spec: { cpu: '1' },
+  } as KubeObject;
+  await rest.cloud.platform
+    .resource({ group: 'compute.capstan.dev', version: 'v1alpha1', resource: 'offerings', namespaced: false })
+    .create(offering);
+}, 60_000);
+afterAll(() => rest[Symbol.asyncDispose]());
+
+const unit = (name?: string, more: JsonObject = {}): JsonObject => ({
+  ...(name && { name }),
+  offering: 'small',
+  command: ['sleep', '1'],
+  ...more,
+});
+const units = `${restPath}/gpu-units`;
+
+test('an offering of the platform is visible to tenants', async () => {
+  await expect.poll(async () => (await rest.ask(`${restPath}/offerings/small`)).status).toBe(200);
+});
+
+describe('a unit', () => {
+  test('is created, read, changed and deleted as plain JSON', async () => {
+    const made = await rest.ask(units, { method: 'POST', body: unit('train', { labels: { team: 'vision' } }) });
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({ id: 'train', name: 'train', namespace: 'default', offering: 'small', running: true, nodes: 1 });
+    expect(made.body['createdBy']).toBe('system:serviceaccount:default:robot');
+    expect(made.body).not.toHaveProperty('spec');
+    const read = await rest.ask(`${units}/train`);
+    expect(read.headers.get('etag')).toBe(`"${textOf(read.body['version'])}"`);
+    const patched = await rest.ask(`${units}/train`, { method: 'PATCH', body: { priority: 5, labels: { team: null, stage: 'test' } } });
+    expect(patched.body).toMatchObject({ priority: 5, labels: { stage: 'test' } });
+    // An object that was read can be sent back.
+    const replaced = await rest.ask(`${units}/train`, { method: 'PUT', body: { ...patched.body, priority: 6 } });
+    expect(replaced.body).toMatchObject({ priority: 6, command: ['sleep', '1'], labels: { stage: 'test' } });
+    expect((await rest.ask(`${units}/train/stop`, { method: 'POST' })).body['running']).toBe(false);
+    expect((await rest.ask(`${units}/train/start`, { method: 'POST' })).body['running']).toBe(true);
+    expect([202, 204]).toContain((await rest.ask(`${units}/train`, { method: 'DELETE' })).status);
+    await expect.poll(async () => (await rest.ask(`${units}/train`)).status).toBe(404);
+  });
+
+  test('gets a name if it has none', async () => {
+    const { body } = await rest.ask(units, { method: 'POST', body: unit() });
+    expect(body['id']).toMatch(/^unit-/);
+  });
+
+  test('is in the workspace and the namespace that the address names', async () => {
+    const there = `/clusters/${rest.tenant.path}${units}`;
+    await rest.ask(there, { method: 'POST', body: unit('elsewhere') });
+    expect((await rest.ask(`${there}/elsewhere`)).body['workspace']).toBe(rest.tenant.path);
+    expect((await rest.ask(`${units}/elsewhere`)).status).toBe(200);
+    expect((await rest.ask(`${units}/elsewhere?namespace=kube-system`)).body['code']).toBe('not_found');
+    expect((await rest.ask(`/clusters/root:nowhere${units}`)).body['code']).toBe('forbidden');
+    // Root has no units.
+    expect((await rest.ask(`/clusters/root:platform${units}`, { token: rest.ownerToken })).body['code']).toBe('workspace_not_found');
+  });
+
+  test('is not changed if it is not as it was read', async () => {
+    const { body } = await rest.ask(units, { method: 'POST', body: unit('versioned') });
+    const first = `"${textOf(body['version'])}"`;
+    const change = (headers: Record<string, string>, more: JsonObject = {}) =>
+      rest.ask(`${units}/versioned`, { method: 'PATCH', headers, body: { priority: 1, ...more } });
+    expect((await change({ 'if-match': first })).status).toBe(200);
+    expect((await change({ 'if-match': first })).body).toMatchObject({ code: 'conflict', status: 409, reason: 'Conflict' });
+    expect((await change({}, { version: textOf(body['version']) })).body['code']).toBe('conflict');
+    expect((await change({ 'if-match': 'x' })).body['code']).toBe('invalid_request');
+    expect((await rest.ask(`${units}/versioned`, { method: 'DELETE', headers: { 'if-match': first } })).body['code']).toBe('conflict');
+  });
+});
+
+describe('a list', () => {
+  test('has pages, and filters by label and phase', async () => {
+    const names = ['page-a', 'page-b', 'page-c', 'page-d', 'page-e'];
+    for (const name of names) await rest.ask(units, { method: 'POST', body: unit(name, { labels: { list: 'pages' } }) });
+    const seen: unknown[] = [];
+    let token: unknown = '';
+    do {
+      const { body } = await rest.ask(`${units}?label=list%3Dpages&limit=2&continue=${encodeURIComponent(textOf(token))}`);
+      seen.push(...(body['items'] as JsonObject[]).map(({ id }) => id));
+      token = body['continue'] ?? '';
+    } while (token !== '');
+    expect(seen).toEqual(names);
+    const kind = { group: 'compute.capstan.dev', version: 'v1alpha1', resource: 'gpuunits', namespaced: true };
+    const objects = rest.tenant.client.resource(kind).in('default');
+    await objects.patch('page-d', { type: 'merge', patch: { status: { phase: 'Running' } } }, { subresource: 'status' });
+    const running = await rest.ask(`${units}?label=list%3Dpages&phase=Running&limit=1`);
+    expect((running.body['items'] as JsonObject[]).map(({ id, phase }) => [id, phase])).toEqual([['page-d', 'Running']]);
+    expect((await rest.ask(`${units}?phase=Walking`)).body['code']).toBe('invalid_parameter');
+    expect((await rest.ask(`${units}?limit=0`)).body['code']).toBe('invalid_parameter');
+    expect((await rest.ask(`${units}?continue=nonsense`)).status).toBe(400);
+    expect((await rest.ask(`${units}?label=%3D%3D%3D`)).body['code']).toBe('invalid_request');
+  });
+});
+
+describe('an idempotency key', () => {
+  const create = (body: JsonObject, key: string, more: { token?: string; url?: string } = {}) =>
+    rest.ask(`${more.url ?? ''}${units}`, {
+      method: 'POST',
+      body,
+      headers: { 'idempotency-key': key },
+      ...(more.token !== undefined && { token: more.token }),
+    });
+
+  test('gives the same answer to the same request, from any replica', async () => {
+    const other = await rest.replica();
+    const first = await create(unit(), 'key-1');
+    const again = await create({ command: ['sleep', '1'], offering: 'small' }, 'key-1', { url: `http://127.0.0.1:${other.port}` });
+    expect([first.status, again.status, again.body['id']]).toEqual([201, 201, first.body['id']]);
+    expect([first.headers.get('idempotency-replayed'), again.headers.get('idempotency-replayed')]).toEqual([null, 'true']);
+    expect(Object.keys((again.body['labels'] ?? {}) as JsonObject)).toContain(operationIdAnnotation);
+  });
+
+  test('creates one object when many replicas get the request at once', async () => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => create(unit(), 'key-race')));
+    expect(new Set(all.map(({ body }) => body['uid'])).size).toBe(1);
+    expect(all.every(({ status }) => status === 201)).toBe(true);
+  });
+
+  test('refuses another body, also one with another name', async () => {
+    await create(unit('keyed'), 'key-2');
+    expect((await create(unit('keyed', { priority: 1 }), 'key-2')).body).toMatchObject({ code: 'idempotency_key_reused', status: 409 });
+    expect((await create(unit('keyed-2'), 'key-2')).body['code']).toBe('idempotency_key_reused');
+    expect((await create(unit('keyed'), 'key-3')).body['code']).toBe('already_exists');
+  });
+
+  test('belongs to one user', async () => {
+    const other = await rest.accountToken(rest.tenant.client, 'colleague', 'cluster-admin');
+    const first = await create(unit(), 'key-shared');
+    const second = await create(unit('of-colleague'), 'key-shared', { token: other });
+    expect([second.status, second.body['id']]).toEqual([201, 'of-colleague']);
+    expect(second.body['uid']).not.toBe(first.body['uid']);
+  });
+
+  test('must be visible text', async () => {
+    expect((await create(unit(), 'a b')).body['code']).toBe('invalid_idempotency_key');
+    expect((await create(unit(), 'x'.repeat(256))).body['code']).toBe('invalid_idempotency_key');
+  });
+});
+
+describe('a problem', () => {
+  test('names the fields of the body that the API server refuses', async () => {
+    const { status, body, headers } = await rest.ask(units, {
+      method: 'POST',
+      body: unit('bad', { nodes: 0, ports: [{ name: 'Web!', port: 80 }] }),
+    });
+    expect(headers.get('content-type')).toBe('application/problem+json');
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ type: 'https://capstan.dev/problems/validation_failed', code: 'validation_failed', reason: 'Invalid' });
+    expect((body['errors'] as JsonObject[]).map(({ field }) => field)).toEqual(expect.arrayContaining(['nodes', 'ports[0].name']));
+  });
+
+  test('names unknown fields', async () => {
+    const { body } = await rest.ask(units, { method: 'POST', body: unit('bad', { imagee: 'x', __proto__: undefined as never }) });
+    expect(body['errors']).toEqual([{ field: 'imagee', message: 'is not a field of this resource' }]);
+    const nested = await rest.ask(units, { method: 'POST', body: unit('bad', { access: { port: 'web', color: 'red' } }) });
+    expect(nested.body).toMatchObject({ code: 'invalid_request', reason: 'BadRequest' });
+    expect(nested.body['detail']).toContain('spec.access.color');
+  });
+
+  test('says how to get a token', async () => {
+    const none = await rest.ask(units, { token: null });
+    expect([none.status, none.body['code'], none.headers.get('www-authenticate')]).toEqual([
+      401,
+      'unauthenticated',
+      'Bearer realm="capstan"',
+    ]);
+    expect(none.body['detail']).toContain('kubectl create token');
+    for (const token of ['wrong', 'a.b.c', `${rest.token}x`]) expect((await rest.ask(units, { token })).status).toBe(401);
+    expect((await rest.ask(units, { token: null, headers: { authorization: 'Basic eDp5' } })).status).toBe(401);
+  });
+
+  test('is what users without rights get, and impersonation is not passed on', async () => {
+    const token = await rest.accountToken(rest.tenant.client, 'nobody');
+    const headers = { 'impersonate-user': 'kubernetes-admin', 'impersonate-group': 'system:masters' };
+    for (const own of [{}, headers])
+      expect((await rest.ask(units, { token, headers: own })).body).toMatchObject({ code: 'forbidden', status: 403 });
+    expect((await rest.ask(`${restPath}/operator/nodes`)).body['code']).toBe('forbidden');
+    expect((await rest.ask(`${restPath}/operator/inventory`)).body['code']).toBe('forbidden');
+  });
+
+  test('answers other methods and paths', async () => {
+    const wrong = await rest.ask(units, { method: 'DELETE' });
+    expect([wrong.body['code'], wrong.headers.get('allow')]).toEqual(['method_not_allowed', 'GET, POST']);
+    expect((await rest.ask(`${restPath}/gpu-unit`)).body['code']).toBe('route_not_found');
+    expect((await rest.ask('/')).body['code']).toBe('route_not_found');
+    expect((await rest.ask(`${units}/x/logs`)).body['code']).toBe('not_found');
+  });
+});
+
+describe('the other resources', () => {
+  test('are allocations and offerings', async () => {
+    const offerings = await rest.ask(`${restPath}/offerings`);
+    expect((offerings.body['items'] as JsonObject[]).map(({ id, cpu }) => [id, cpu])).toContainEqual(['small', '1']);
+    const made = await rest.ask(`${restPath}/allocations`, { method: 'POST', body: { name: 'order', offering: 'small' } });
+    expect(made.status).toBe(201);
+    await expect.poll(async () => (await rest.ask(`${restPath}/allocations?phase=Pending`)).body['items']).toMatchObject([{ id: 'order' }]);
+    expect((await rest.ask(`${restPath}/allocations/order`)).body['status']).toMatchObject({ phase: 'Pending' });
+    expect([202, 204]).toContain((await rest.ask(`${restPath}/allocations/order`, { method: 'DELETE' })).status);
+  });
+
+  test('for the operator are nodes and the inventory', async () => {
+    const nodes = rest.cloud.platform.resource({
+      group: 'fleet.capstan.dev',
+      version: 'v1alpha1',
+      resource: 'gpunodes',
+      namespaced: false,
+    });
+    await nodes.create({
+      apiVersion: 'fleet.capstan.dev/v1alpha1',
+      kind: 'GPUNode',
+      metadata: { name: 'n1' },
+      spec: { pool: 'a' },
+    } as KubeObject);
+    const token = rest.ownerToken;
+    expect((await rest.ask(`${restPath}/operator/nodes`, { token })).body['items']).toMatchObject([{ id: 'n1', pool: 'a' }]);
+    expect((await rest.ask(`${restPath}/operator/nodes/n1`, { token })).status).toBe(200);
+    const closed = await rest.ask(`${restPath}/operator/nodes/n1`, { token, method: 'PATCH', body: { unschedulable: true } });
+    expect(closed.body['unschedulable']).toBe(true);
+    expect((await rest.ask(`${restPath}/operator/inventory`, { token })).body).toMatchObject({
+      models: [],
+      pools: [{ pool: 'a', nodes: 1 }],
+    });
+    expect((await rest.ask(`/clusters/root:main${restPath}/operator/nodes`, { token })).body['code']).toBe('workspace_not_found');
+  });
+});
+
+describe('the server', () => {
+  test('describes itself, for programs and for people', async () => {
+    expect((await rest.ask(`${restPath}/health`, { token: null })).body).toEqual({ status: 'ok', apiserver: 'ok' });
+    const document = await rest.ask(`${restPath}/openapi.json`, { token: null });
+    expect(document.body).toMatchObject({ openapi: '3.1.0' });
+    const page = await rest.ask(`${restPath}/docs`, { token: null });
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(page.text).toContain('/api/v1/gpu-units/{id}');
+    expect(page.text).not.toMatch(/<script|src=|https?:\/\/(?!capstan)/);
+  });
+
+  test('has answered every operation as the document says', () => {
+    expect([...rest.answered].sort()).toEqual(allRoutes.map(({ operationId }) => operationId).sort());
+  });
+
+  test('never writes a token to its log', () => {
+    expect(rest.log.join('\n')).not.toContain(rest.token.slice(0, 20));
+  });
+});

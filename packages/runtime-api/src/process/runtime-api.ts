@@ -1,0 +1,39 @@
+import { type Connection, fixedCredentials, HttpTransport } from '@capstan/client';
+import { startHealthServer } from '@capstan/controller';
+import { Metrics } from '@capstan/machinery';
+import { UpstreamHealth } from './health.ts';
+import { type RestServerOptions, startRestServer } from './server.ts';
+
+export interface RuntimeApiOptions extends Pick<RestServerOptions, 'host' | 'port' | 'tls' | 'log' | 'limits'> {
+  /** Of the API server. Credentials in it are not used. */
+  readonly connection: Connection;
+  /** Where `/livez`, `/readyz` and `/metrics` are served, apart from the API. */
+  readonly healthAt: { readonly host: string; readonly port: number };
+}
+
+export interface RuntimeApi extends AsyncDisposable {
+  readonly port: number;
+  readonly healthPort: number;
+}
+
+/** Starts the REST API: a stateless process without rights of its own. */
+export async function startRuntimeApi({ connection, healthAt, ...options }: RuntimeApiOptions): Promise<RuntimeApi> {
+  await using stack = new AsyncDisposableStack();
+  // Callers bring their own tokens. With a certificate of this process, a request without a valid token would act as this process.
+  const { server, ca, insecure, tlsServerName, namespace } = connection;
+  const anonymous: Connection = {
+    server: new URL(server).origin,
+    credentials: fixedCredentials({}),
+    namespace,
+    ...(ca !== undefined && { ca }),
+    ...(insecure !== undefined && { insecure }),
+    ...(tlsServerName !== undefined && { tlsServerName }),
+  };
+  const transport = stack.use(new HttpTransport(anonymous, { userAgent: 'capstan-runtime-api', timeouts: { response: 30_000 } }));
+  const metrics = new Metrics();
+  const health = new UpstreamHealth(transport);
+  const healthServer = stack.use(await startHealthServer(healthAt, { metrics, notReady: () => health.problem() }));
+  const rest = stack.use(await startRestServer({ ...options, transport, health, metrics }));
+  const owned = stack.move();
+  return { port: rest.port, healthPort: healthServer.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}

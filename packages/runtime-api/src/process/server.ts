@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { Socket } from 'node:net';
+import { type ProblemCode, restPath } from '@capstan/api';
+import type { Transport } from '@capstan/client';
+import type { Metrics } from '@capstan/machinery';
+import { parseObject, readBody } from '../http/body.ts';
+import { type ConnectionLimits, limitConnections } from '../http/connections.ts';
+import { checkName } from '../http/parameters.ts';
+import { type StreamLimits, Streams } from '../http/streams.ts';
+import { parseAddress } from '../http/url.ts';
+import { Problem, problemOf, problemType, unauthenticated } from '../problems/problem.ts';
+import { aboutRoutes } from '../routes/about.ts';
+import type { Call, Reply } from '../routes/call.ts';
+import { Router } from '../routes/match.ts';
+import type { Route } from '../routes/route.ts';
+import { productRoutes } from '../routes/table.ts';
+import { Upstream } from '../upstream/upstream.ts';
+import type { UpstreamHealth } from './health.ts';
+import { RequestMetrics } from './metrics.ts';
+
+export interface RestLimits {
+  readonly connections: ConnectionLimits;
+  readonly streams: StreamLimits;
+  /** In bytes. */
+  readonly body: number;
+  /** In milliseconds: how long the headers of a request, and a whole request, may take to arrive. */
+  readonly headersWithin: number;
+  readonly requestWithin: number;
+}
+
+export const defaultLimits: RestLimits = {
+  connections: { perAddress: 512, overall: 10_000 },
+  streams: { perUser: 32, overall: 5_000, heartbeat: 15_000, patience: 30_000 },
+  body: 1024 * 1024,
+  headersWithin: 10_000,
+  requestWithin: 30_000,
+};
+
+export interface RestServerOptions {
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  readonly tls?: { readonly certificate: string; readonly key: string };
+  /** To the API server, without credentials. */
+  readonly transport: Transport;
+  readonly health: UpstreamHealth;
+  readonly metrics: Metrics;
+  readonly log: (line: string) => void;
+  readonly limits?: Partial<RestLimits>;
+}
+
+export interface RestServer extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** In bytes: a token with many groups is large. */
+const largestHeaders = 64 * 1024;
+/** In milliseconds: how long requests may take to end when the server stops. */
+const stopWithin = 5_000;
+
+/** Serves the REST API. */
+export async function startRestServer(options: RestServerOptions): Promise<RestServer> {
+  const limits = { ...defaultLimits, ...options.limits };
+  const streams = new Streams(limits.streams);
+  const routes = [...productRoutes, ...aboutRoutes(productRoutes, options.health)];
+  const frontDesk = new FrontDesk(new Router(routes), { ...options, limits, streams });
+  const settings: ServerOptions = {
+    maxHeaderSize: largestHeaders,
+    headersTimeout: limits.headersWithin,
+    requestTimeout: limits.requestWithin,
+    connectionsCheckingInterval: Math.min(1_000, limits.headersWithin),
+    keepAliveTimeout: 75_000,
+  };
+  const handle = (incoming: IncomingMessage, response: ServerResponse): void => void frontDesk.handle(incoming, response);
+  const { tls } = options;
+  const server =
+    tls === undefined
+      ? createServer(settings, handle)
+      : createTlsServer({ ...settings, cert: tls.certificate, key: tls.key, handshakeTimeout: limits.headersWithin }, handle);
+  const openConnections = limitConnections(server, limits.connections);
+  // Node limits the time of requests, but not of connections without any.
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => socket.setTimeout(2 * limits.headersWithin));
+  server.on('clientError', refuseMalformed);
+  options.metrics.gauge('capstan_rest_streams', 'Open streams.', { read: () => streams.count });
+  options.metrics.gauge('capstan_rest_connections', 'Open connections.', { read: openConnections });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      streams.end();
+      await stopped(server);
+    },
+  };
+}
+
+function stopped(server: Server): Promise<void> {
+  const timer = setTimeout(() => server.closeAllConnections(), stopWithin);
+  return new Promise((resolve) => {
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+interface Desk extends RestServerOptions {
+  readonly limits: RestLimits;
+  readonly streams: Streams;
+}
+
+/** Takes each request to its route, and turns every error into a problem. */
+class FrontDesk {
+  readonly #router: Router;
+  readonly #options: Desk;
+  readonly #upstream: Upstream;
+  readonly #metrics: RequestMetrics;
+
+  constructor(router: Router, options: Desk) {
+    this.#router = router;
+    this.#options = options;
+    this.#upstream = new Upstream(options.transport);
+    this.#metrics = new RequestMetrics(options.metrics);
+  }
+
+  async handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const began = performance.now();
+    let operation = 'none';
+    // Until its first request, a connection had a time limit.
+    incoming.socket.setTimeout(0);
+    try {
+      const { route, ...found } = this.#find(incoming);
+      operation = route.operationId;
+      const reply = await route.handler(this.#call(route, { incoming, response, ...found }));
+      if (reply !== 'sent') send(response, reply);
+    } catch (error) {
+      this.#refuse(error, incoming, response);
+    }
+    this.#metrics.add(operation, { code: response.statusCode, seconds: (performance.now() - began) / 1000 });
+  }
+
+  #find({ method = '', url = '' }: IncomingMessage) {
+    const address = parseAddress(url);
+    const found = address && this.#router.find(method, address.segments);
+    if (address === undefined || found === undefined)
+      throw new Problem('route_not_found', `Nothing is served at this path. ${restPath}/docs lists all paths.`);
+    if (!('route' in found)) {
+      const allow = found.allowed.join(', ');
+      throw new Problem('method_not_allowed', `Expected one of the methods ${allow}.`, { headers: { allow } });
+    }
+    if (found.parameters['id'] !== undefined) checkName(found.parameters['id']);
+    return { ...found, workspace: address.workspace, query: address.query };
+  }
+
+  #call(route: Route, facts: Pick<Call, 'incoming' | 'response' | 'workspace' | 'query' | 'parameters'>): Call {
+    const { streams, limits } = this.#options;
+    const { incoming } = facts;
+    return {
+      ...facts,
+      authorization: route.isPublic === true ? '' : tokenOf(incoming),
+      upstream: this.#upstream,
+      streams,
+      async body() {
+        checkType(incoming);
+        return parseObject(await readBody(incoming, limits.body));
+      },
+    };
+  }
+
+  #refuse(error: unknown, incoming: IncomingMessage, response: ServerResponse): void {
+    // The client is gone, or a stream ended.
+    if (response.destroyed || response.headersSent) {
+      response.destroy();
+      return;
+    }
+    const problem = problemOf(error);
+    const requestId = randomUUID();
+    if (problem.code === 'internal') {
+      const path = (incoming.url ?? '').split('?')[0]!.slice(0, 200);
+      this.#options.log(
+        `request ${requestId} failed: ${incoming.method} ${JSON.stringify(path)}: ${error instanceof Error ? error.stack : String(error)}`,
+      );
+    }
+    // The rest of a body that nobody reads would be taken for the next request.
+    const isUnread = !incoming.complete;
+    const headers = { 'content-type': problemType, ...problem.details.headers, ...(isUnread && { connection: 'close' }) };
+    send(response, { status: problem.status, body: problem.body(requestId), headers });
+  }
+}
+
+const longestToken = 32 * 1024;
+
+function tokenOf({ headers: { authorization } }: IncomingMessage): string {
+  if (authorization === undefined) throw unauthenticated('The request has no token');
+  const found = /^bearer ([\x21-\x7e]+)$/i.exec(authorization);
+  if (found === null || authorization.length > longestToken) throw unauthenticated('The header Authorization has no bearer token');
+  return `Bearer ${found[1]}`;
+}
+
+function checkType({ headers }: IncomingMessage): void {
+  const type = (headers['content-type'] ?? 'application/json').split(';')[0]!.trim().toLowerCase();
+  if (type === 'application/json' || type === 'application/merge-patch+json') return;
+  throw new Problem('unsupported_media_type', 'Expected a body of the type application/json.');
+}
+
+function send(response: ServerResponse, reply: Exclude<Reply, 'sent'>): void {
+  const { status, body, headers } = reply;
+  if (body === undefined) {
+    response.writeHead(status, headers).end();
+    return;
+  }
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  response
+    .writeHead(status, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...headers,
+    })
+    .end(text);
+}
+
+/** Bytes that are no request get an answer too, and the connection ends. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: unknown): void {
+  if (!(socket instanceof Socket) || !socket.writable || error.code === 'ECONNRESET') {
+    if (socket instanceof Socket) socket.destroy();
+    return;
+  }
+  const codes: Readonly<Record<string, ProblemCode>> = {
+    HPE_HEADER_OVERFLOW: 'headers_too_large',
+    ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  };
+  const problem = new Problem(
+    codes[error.code ?? ''] ?? 'invalid_request',
+    'The request is not valid HTTP, too large, or did not arrive in time.',
+  );
+  const text = JSON.stringify(problem.body(randomUUID()));
+  const head = `HTTP/1.1 ${problem.status} Refused\r\ncontent-type: ${problemType}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n`;
+  // A peer that does not close its side is not waited for.
+  socket.setTimeout(1_000, () => socket.destroy());
+  socket.end(head + text);
+}
