@@ -40,6 +40,7 @@ function received(code: number, chunks: Iterable<string>): Received & { readonly
         await onText(chunk);
       }
     },
+    readBytes: () => Promise.reject(new Error('only text is expected')),
     destroy: () => {
       destroyed = true;
     },

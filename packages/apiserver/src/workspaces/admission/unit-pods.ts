@@ -1,4 +1,4 @@
-import { computeGroup, unitLabel } from '@capstan/api';
+import { type ClusterId, computeGroup, unitLabel } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { forbidden } from '../../admission/forbidden.ts';
 import { homeOf, parseServiceAccountName } from '../../authn/service-account.ts';
@@ -17,7 +17,7 @@ const cleaners: ReadonlySet<string> = new Set(['generic-garbage-collector', 'nam
  * Keeps pods that show units as the platform writes them. The account of the product is recognised by its workspace and by the view that it uses, which no
  * tenant can choose. Streams to these pods are not changes.
  */
-export function unitPods({ platform }: { readonly platform: () => string | undefined }): AdmissionPlugin {
+export function unitPods({ platform }: { readonly platform: () => ClusterId | undefined }): AdmissionPlugin {
   const check = (request: AdmissionRequest): void => {
     const { resource, operation } = request;
     if (resource.group !== '' || (resource.resource !== 'pods' && resource.resource !== 'bindings') || operation === 'CONNECT') return;
@@ -38,11 +38,11 @@ function storedPod({ context, namespace, name, object }: AdmissionRequest): Kube
   return context.objects.get({ ...pods, cluster: context.cluster, namespace, name: name || (object?.metadata.name ?? '') });
 }
 
-function mayWrite({ user, info }: RequestContext, platform: () => string | undefined): boolean {
+function mayWrite({ user, info }: RequestContext, platform: () => ClusterId | undefined): boolean {
   if (user === serverUser) return true;
   if (isPlatformAccount(user)) return cleaners.has(parseServiceAccountName(user.name)?.name ?? '');
-  const home = homeOf(user);
-  return home !== undefined && home === platform() && info.scope?.key.startsWith(exportScopeKey(home, unitExport)) === true;
+  const home = platform();
+  return home !== undefined && home === homeOf(user) && info.scope?.key.startsWith(exportScopeKey(home, unitExport)) === true;
 }
 
 function whyNot({ name }: AdmissionRequest, shown: KubeObject | undefined): string {
