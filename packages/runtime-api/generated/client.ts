@@ -223,6 +223,8 @@ export type GpuUnit = {
     readonly message?: string;
     /** Counts the starts. */
     readonly run?: number;
+    /** Hash of the program that the current start was made of. Another program leads to another start. */
+    readonly program?: string;
     /** Name of its Allocation. */
     readonly allocation?: string;
     /** The unit on its nodes. */
@@ -750,6 +752,8 @@ export type Node = {
   readonly unschedulable?: boolean;
   /** Whether people work on the node: it gets no new allocations, and alarms about it are expected. */
   readonly maintenance?: boolean;
+  /** Whether the owner declares that nothing runs on the machine any more, and nothing will: its units are started elsewhere. The machine must be switched off first. */
+  readonly lost?: boolean;
   /** GPUs that the machine should have. Those that are not there are reported as missing. */
   readonly expectedGPUs?: readonly {
     /** Identifier that the vendor gave it. */
@@ -757,6 +761,15 @@ export type Node = {
     /** Address on the PCI bus. */
     readonly pciBusId?: string;
   }[];
+  /** Version of the agent on the node. */
+  readonly agent?: {
+    /** `Automatic`: the agent follows the version of the control plane. `Manual`, the default: it changes to `version` only. */
+    readonly upgrades?: "Automatic" | "Manual";
+    /** Version that the agent should have, such as `0.1.0+3f2a9c41d0be`. The control plane must offer it. */
+    readonly version?: string;
+    /** Time of the request. A later time repeats an upgrade that failed. */
+    readonly requestedAt?: string;
+  };
   /** State of the node. Its agent reports all but the identity. */
   readonly status?: {
     /** Identity of the agent on the node. Only the API server writes it. */
@@ -857,6 +870,15 @@ export type Node = {
       /** Runtime that the driver supports, such as `CUDA 13.0`. */
       readonly runtime?: string;
     })[];
+    /** Drivers that run units on the node. */
+    readonly unitDrivers?: readonly ({
+      /** `exec` runs commands on the file system of the node, `container` runs images. */
+      readonly name: "exec" | "container";
+      /** How units are separated from each other and the node. Absent if the driver cannot be used. */
+      readonly isolation?: "full" | "none";
+      /** What is missing, for people. */
+      readonly message?: string;
+    })[];
     /** Addresses of the machine. */
     readonly addresses?: readonly {
       /** Network interface. */
@@ -896,8 +918,12 @@ export type NodePatch = {
   readonly unschedulable?: boolean | null;
   /** Whether people work on the node: it gets no new allocations, and alarms about it are expected. */
   readonly maintenance?: boolean | null;
+  /** Whether the owner declares that nothing runs on the machine any more, and nothing will: its units are started elsewhere. The machine must be switched off first. */
+  readonly lost?: boolean | null;
   /** GPUs that the machine should have. Those that are not there are reported as missing. */
   readonly expectedGPUs?: readonly unknown[] | null;
+  /** Version of the agent on the node. */
+  readonly agent?: Readonly<Record<string, unknown>> | null;
 };
 
 export type NodeList = {
