@@ -25,6 +25,8 @@ export class FleetCopy implements Disposable {
   readonly #quotas: Informer<FleetQuota>;
   readonly #reservations: Informer<NodeReservation>;
   readonly #following: readonly Disposable[];
+  /** Attempts with one node, by the booking that they were found in. */
+  readonly #single = new WeakMap<NodeBooking, readonly Attempt[]>();
 
   constructor(informers: InformerFactory, onChange: () => void) {
     this.#offerings = informers.informer<Offering>(offeringKind);
@@ -71,8 +73,22 @@ export class FleetCopy implements Disposable {
     return this.#reservations.list();
   }
 
+  /** Most bookings are as they were in the last pass, and most attempts have one node: those are not looked for again. */
   attempts(): Attempt[] {
-    return attemptsIn(this.bookings.entries().map(([node, { spec }]) => [node, spec] as const));
+    const found: Attempt[] = [];
+    const gangs: [string, NodeBooking['spec']][] = [];
+    for (const [node, booking] of this.bookings.entries()) {
+      let single = this.#single.get(booking);
+      if (single === undefined) {
+        const entries = booking.spec.entries.filter(({ gang }) => gang === undefined);
+        this.#single.set(booking, (single = attemptsIn([[node, { entries }]])));
+      }
+      for (const one of single) found.push(one);
+      if (single.length < booking.spec.entries.length)
+        gangs.push([node, { entries: booking.spec.entries.filter(({ gang }) => gang !== undefined) }]);
+    }
+    for (const one of attemptsIn(gangs)) found.push(one);
+    return found;
   }
 
   /** All that the fleet has. */

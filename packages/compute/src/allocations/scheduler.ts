@@ -67,6 +67,7 @@ export class Scheduler {
   /** Those of the last pass, which the index keeps devices for. */
   #reservations: readonly Reservation[] = [];
   #retry: keyof typeof soon | undefined;
+  #shared: { readonly since: number; readonly signal: AbortSignal } | undefined;
 
   constructor(
     context: ControllerContext,
@@ -89,7 +90,7 @@ export class Scheduler {
     // Entries that were given up are no business of the scheduler, apart from the room that they take in the index.
     const attempts = this.#fleet.attempts().filter(isAlive);
     const quota = new PassQuota(this.#fleet.quotas());
-    await inParallel(attempts, mostRequests, (attempt) => this.#guarded(attempt.allocation.name, () => this.#goOn(attempt, plan)));
+    await this.#goOn(attempts, plan);
     const candidates = this.#sort(attempts, plan);
     await this.#learnPaths(candidates, attempts);
     const usage = countBooked(attempts, { fleet: this.#fleet, quota, pathOf: this.#pathOf });
@@ -159,15 +160,26 @@ export class Scheduler {
     return wait;
   }
 
-  /** Goes on with an attempt, also one that another scheduler has begun. */
-  async #goOn(attempt: Attempt, plan: Plan): Promise<void> {
-    const { uid } = attempt.allocation;
-    const known = this.#tenants.find(uid);
-    const read = known?.allocation ?? (await this.#tenants.read(attempt.allocation, this.#signal()));
-    if (read === 'unknown') return;
-    const progress = advance(attempt, { fleet: this.#fleet, allocation: read === 'gone' ? undefined : read });
+  /** Goes on with attempts, also those that another scheduler has begun. Allocations that no copy has are read. */
+  async #goOn(attempts: readonly Attempt[], plan: Plan): Promise<void> {
+    const unknown: Attempt[] = [];
+    for (const attempt of attempts) {
+      const known = this.#tenants.find(attempt.allocation.uid);
+      if (known === undefined) unknown.push(attempt);
+      else this.#advance(attempt, known, plan);
+    }
+    await inParallel(unknown, mostRequests, (attempt) =>
+      this.#guarded(attempt.allocation.name, async () => {
+        const read = await this.#tenants.read(attempt.allocation, this.#signal());
+        if (read !== 'unknown') this.#advance(attempt, { allocation: read === 'gone' ? undefined : read }, plan);
+      }),
+    );
+  }
+
+  #advance(attempt: Attempt, known: Known | { readonly allocation: Allocation | undefined }, plan: Plan): void {
+    const progress = advance(attempt, { fleet: this.#fleet, allocation: known.allocation });
     if (progress.kind === 'booking') plan.bookings.push(progress.write);
-    if (progress.kind === 'confirm' && known !== undefined && hasFinalizer(known.allocation, allocationFinalizer))
+    if (progress.kind === 'confirm' && 'place' in known && hasFinalizer(known.allocation, allocationFinalizer))
       plan.others.push({ name: nameOf(known.allocation), write: (signal) => this.#confirm(known, attempt, signal) });
   }
 
@@ -283,8 +295,12 @@ export class Scheduler {
     }
   }
 
+  /** The requests of the same second share one. */
   #signal(): AbortSignal {
-    return AbortSignal.any([this.#context.drop, AbortSignal.timeout(patience)]);
+    const now = performance.now();
+    if (this.#shared === undefined || now - this.#shared.since > 1_000)
+      this.#shared = { since: now, signal: AbortSignal.any([this.#context.drop, AbortSignal.timeout(patience)]) };
+    return this.#shared.signal;
   }
 }
 

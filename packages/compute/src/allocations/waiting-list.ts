@@ -36,7 +36,7 @@ export function waitingList(candidates: readonly Known[], { fleet, quota, pathOf
   const queued: Queued[] = [];
   const refused: Refusal[] = [];
   const requests = new Map<string, PlacementRequest>();
-  for (const known of candidates.toSorted(compareAge)) {
+  for (const { known, since } of byAge(candidates)) {
     const { spec } = known.allocation;
     const key = JSON.stringify([spec.offering, spec.resources, spec.nodes, spec.topology]);
     const request = requests.get(key) ?? requestOf(known, fleet);
@@ -55,7 +55,7 @@ export function waitingList(candidates: readonly Known[], { fleet, quota, pathOf
     else
       queued.push({
         known,
-        waiting: { id: known.uid, tenant: tenantOf(known), priority: spec.priority, since: sinceOf(known), request },
+        waiting: { id: known.uid, tenant: tenantOf(known), priority: spec.priority, since, request },
       });
   }
   return { queued, refused };
@@ -85,10 +85,9 @@ function requestOf({ allocation }: Known, fleet: FleetCopy): PlacementRequest | 
   return found && requestFor(found.spec, allocation.spec);
 }
 
-function sinceOf({ allocation }: Known): number {
-  return Date.parse(allocation.metadata.creationTimestamp ?? '') || 0;
-}
-
-function compareAge(one: Known, other: Known): number {
-  return sinceOf(one) - sinceOf(other) || (one.uid < other.uid ? -1 : 1);
+/** The oldest first. Times are read once, not with every comparison. */
+function byAge(candidates: readonly Known[]): { readonly known: Known; readonly since: number }[] {
+  return candidates
+    .map((known) => ({ known, since: Date.parse(known.allocation.metadata.creationTimestamp ?? '') || 0 }))
+    .sort((one, other) => one.since - other.since || (one.known.uid < other.known.uid ? -1 : 1));
 }

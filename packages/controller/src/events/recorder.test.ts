@@ -97,3 +97,25 @@ test('reports a rejected event without throwing', async () => {
   await recorder.flush();
   expect(errors).toEqual([expect.objectContaining({ code: 404 })]);
 });
+
+test('writes few events at the same time, and all of them in the end', async () => {
+  let [open, most] = [0, 0];
+  const observed = new Proxy(client, {
+    get(target, property) {
+      if (property !== 'resource') return Reflect.get(target, property, target) as unknown;
+      return () => ({
+        in: () => ({
+          create: async () => {
+            most = Math.max(most, ++open);
+            await new Promise((resolve) => setTimeout(resolve, 1));
+            open--;
+          },
+        }),
+      });
+    },
+  });
+  const recorder = new EventRecorder({ client: observed, component: 'tester' });
+  for (let index = 0; index < 50; index++) recorder.normal(thing(`many-${index}`), 'Seen', 'here');
+  await recorder.flush();
+  expect([open, most]).toEqual([0, 4]);
+});

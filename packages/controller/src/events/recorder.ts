@@ -22,6 +22,8 @@ export interface RecorderOptions {
 /** More different messages than this for one reason are combined into one event. */
 const similarLimit = 10;
 const remembered = 4096;
+/** At the same time. Events are for people: thousands of them must not hold up the work that they tell about. */
+const mostWrites = 4;
 /** Per object: a burst, then one event in five minutes. */
 const spam = { burst: 25, perSecond: 1 / 300 };
 
@@ -47,6 +49,7 @@ export class EventRecorder {
   readonly #messages = new Map<string, Set<string>>();
   readonly #limits = new Map<string, TokenBucket>();
   readonly #writes = new Set<Promise<void>>();
+  readonly #waiting: Entry[] = [];
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -82,7 +85,10 @@ export class EventRecorder {
     entry.count++;
     entry.last = now;
     if (entry.writing || !limit.tryTake(now)) return;
-    const writing = this.#write(entry).finally(() => this.#writes.delete(writing));
+    entry.writing = true;
+    this.#waiting.push(entry);
+    if (this.#writes.size >= mostWrites) return;
+    const writing = this.#writeAll().finally(() => this.#writes.delete(writing));
     this.#writes.add(writing);
   }
 
@@ -91,9 +97,14 @@ export class EventRecorder {
     while (this.#writes.size > 0) await Promise.all(this.#writes);
   }
 
+  /** Events beyond those that are remembered were too many for anybody to read. */
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > remembered) this.#waiting.shift()!.writing = false;
+    for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) await this.#write(entry);
+  }
+
   /** Writes until the server has the count: events that are recorded during a write are part of the next one. */
   async #write(entry: Entry): Promise<void> {
-    entry.writing = true;
     try {
       while (entry.written < entry.count) {
         const count = entry.count;

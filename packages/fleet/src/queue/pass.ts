@@ -1,4 +1,5 @@
 import type { FleetIndex, Placement } from '../placement/fleet-index.ts';
+import type { PlacementRequest } from '../placement/request.ts';
 import { fairOrder } from './fair-order.ts';
 import { type Hold, type Holding, layHold, liftHold } from './hold.ts';
 import { isKeeping, layReservation, liftReservation, type Reservation, withOwnReservations } from './reservation.ts';
@@ -52,8 +53,8 @@ class Pass {
   readonly #reservations: readonly Reservation[];
   /** Reservations by the tenant that they are for. */
   readonly #own = new Map<string, readonly Reservation[]>();
-  /** Requests that have failed in this pass: what is free only shrinks, so the same request fails again. */
-  readonly #failed = new Set<string>();
+  /** Requests that have failed in this pass, by the tenant with reservations: what is free only shrinks, so the same request fails again. */
+  readonly #failed = new Map<PlacementRequest, Set<string | undefined>>();
 
   constructor(index: FleetIndex, input: PassInput) {
     this.#index = index;
@@ -128,12 +129,17 @@ class Pass {
       .toArray().length;
   }
 
+  /** Requests that many share are one object, so that a long queue of them costs little. */
   #try(waiting: Waiting): boolean {
-    const key = JSON.stringify([waiting.request, this.#ownOf(waiting.tenant).length > 0 ? waiting.tenant : null]);
-    if (this.#failed.has(key)) return false;
+    const { request, tenant } = waiting;
+    const privileged = this.#ownOf(tenant).length > 0 ? tenant : undefined;
+    const failed = this.#failed.get(request);
+    if (failed?.has(privileged)) return false;
     const isGranted = this.#grant(waiting);
-    if (!isGranted) this.#failed.add(key);
-    return isGranted;
+    if (isGranted) return true;
+    if (failed === undefined) this.#failed.set(request, new Set([privileged]));
+    else failed.add(privileged);
+    return false;
   }
 
   /** Places the request; its tenant's reservations count as free. */
