@@ -1,7 +1,7 @@
-import { HostNetwork, tool } from '@capstan/testbed';
+import { type Host, HostNetwork, tool } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { begun, connected, declareGpus, Fleet, finish, join, patience, starts, stateDirectory } from './fleet.ts';
+import { begun, connected, declareGpus, Fleet, finish, join, patience, startAgent, starts, stateDirectory } from './fleet.ts';
 
 const faketime = await tool('faketime');
 const problem = (await HostNetwork.problem()) ?? ('missing' in faketime ? faketime.missing : undefined);
@@ -46,6 +46,37 @@ describeUnless(problem, 'machines whose disk or clock is wrong', () => {
     }
     expect(['running', ...waiting].map((name) => starts(host, name))).toEqual([1, 1, 1, 1, 1, 1, 1]);
   });
+
+  test('a control plane that is restored accepts nodes that have renewed their certificate since', async () => {
+    const { host, agent } = await fleet.joined('ahead', { clock: true });
+    await fleet.runTask('ahead', 'long');
+    await begun(host, 'long');
+    const restore = await fleet.snapshot('early');
+    for (const [hours, generation] of [
+      [13, 2],
+      [26, 3],
+    ] as const) {
+      host.setClock(hours * 3600);
+      // It looks at its clock once a minute, and whenever it starts.
+      agent.signal('SIGTERM');
+      await agent.exited;
+      await renewed(host, generation);
+    }
+    await using again = startAgent(host);
+    await connected(again);
+    await restore();
+    await vi.waitFor(async () => expect((await fleet.node('ahead')).status?.identity?.generation).toBe(4), patience);
+    await fleet.state('ahead', 'True');
+    finish(host, 'long');
+    await fleet.phase('ahead', 'long', 'Succeeded');
+    expect(starts(host, 'long')).toBe(1);
+  });
+
+  const renewed = async (host: Host, generation: number): Promise<void> => {
+    await using agent = startAgent(host);
+    await vi.waitFor(async () => expect((await fleet.node(host.name)).status?.identity?.generation).toBe(generation), patience);
+    await agent.waitUntil('it has stored the certificate', () => agent.output.includes('was renewed'));
+  };
 
   test('a clock that jumps ends nothing and runs nothing again', async () => {
     const { host, agent } = await fleet.joined('clock', { clock: true });

@@ -9,6 +9,8 @@ export interface AgentCertificate {
   readonly uid: string;
   /** The hash of the public key. */
   readonly key: string;
+  /** The generation of the identity that it was issued for; 0 if the certificate does not say. */
+  readonly generation: number;
   /** In milliseconds. */
   readonly notAfter: number;
 }

@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { nodeAgentGroup, nodeAgentUser } from '@capstan/api';
 import { issueCertificate, type ParsedRequest, type Pki, parseCertificateRequest, publicKeyHash, trustedAuthorities } from '@capstan/pki';
+import { generationUnit } from './agent-certificate.ts';
 import { refused } from './refusal.ts';
 
 /** For machines whose clocks are behind. */
@@ -10,6 +11,8 @@ export interface Wanted {
   readonly node: string;
   /** The UID of the GPUNode. */
   readonly uid: string;
+  /** The generation of the node's identity. */
+  readonly generation: number;
   readonly publicKey: KeyObject;
   readonly now: Date;
   readonly expires: Date;
@@ -39,13 +42,13 @@ export class NodeSigner {
   }
 
   /** The certificate in PEM, followed by that of the signer. */
-  issue({ node, uid, publicKey, now, expires }: Wanted): string {
+  issue({ node, uid, generation, publicKey, now, expires }: Wanted): string {
     if (this.#signer === undefined) throw refused('NoSigner', node);
     const certificate = issueCertificate(
       {
         commonName: nodeAgentUser(node),
         organizations: [nodeAgentGroup],
-        organizationalUnits: [uid],
+        organizationalUnits: [generationUnit(generation), uid],
         publicKey,
         notBefore: new Date(now.getTime() - backdate),
         notAfter: expires,

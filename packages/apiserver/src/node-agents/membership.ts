@@ -67,7 +67,7 @@ export class NodeMembership {
     const agent = present && agentOf(present);
     if (present === undefined || agent === undefined)
       throw refused('InvalidRequest', '', 'expected the certificate of a node agent in the field certificate');
-    const { node, uid, key: presentKey } = agent;
+    const { node, uid, key: presentKey, generation: presentGeneration } = agent;
     return this.#counted(async () => {
       signer.check(node);
       if (!signer.isOwn(present)) throw refused('InvalidRequest', node, 'the certificate was not issued here');
@@ -76,7 +76,7 @@ export class NodeMembership {
         throw refused('InvalidRequest', node, 'the proof is not a signature of the present key');
       await fresh(cache);
       const { identity, times, isLocked } = await this.#change({ node, uid, signer }, (before, now) =>
-        renew(before, { presentKey, key: publicKeyHash(publicKey) }, now),
+        renew(before, { presentKey, presentGeneration, key: publicKeyHash(publicKey) }, now),
       );
       if (isLocked) {
         log(`the GPUNode ${node} was locked: ${identity.locked?.reason}`);
@@ -153,9 +153,10 @@ export class NodeMembership {
 
 function issued(
   signer: NodeSigner,
-  { times, generation, ...wanted }: { times: Times; generation: number } & Pick<Wanted, 'node' | 'uid' | 'publicKey'>,
+  { times, ...wanted }: { times: Times } & Pick<Wanted, 'node' | 'uid' | 'publicKey' | 'generation'>,
 ): IssuedCertificate {
-  return { node: wanted.node, certificate: signer.issue({ ...wanted, ...times }), authority: signer.authorities, generation };
+  const { node, generation } = wanted;
+  return { node, certificate: signer.issue({ ...wanted, ...times }), authority: signer.authorities, generation };
 }
 
 function refusalOf(error: unknown): NodeRefusal | undefined {

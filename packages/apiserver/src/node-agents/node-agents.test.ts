@@ -60,6 +60,7 @@ describe('enrolment', () => {
     const { metadata, status } = await getNode('a1');
     expect(certificate.subject.split('\n')).toEqual([
       'O=system:capstan-node-agents',
+      'OU=generation:1',
       `OU=${metadata.uid}`,
       'CN=system:capstan-node-agent:a1',
     ]);

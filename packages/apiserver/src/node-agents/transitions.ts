@@ -39,23 +39,29 @@ export function enroll(
 /**
  * The holder of `presentKey` asks for the certificate of `key`. The holder of the key before the current one asks only if it did not receive the answer to
  * its last request, and then it asks for the same key again. If it asks for another, two machines have the same identity.
+ *
+ * A certificate of a later generation than the stored one proves that the store was restored from before it was issued, and the node goes on from there.
  */
 export function renew(
   identity: NodeIdentityStatus | undefined,
-  { presentKey, key }: { readonly presentKey: string; readonly key: string },
+  { presentKey, presentGeneration, key }: { readonly presentKey: string; readonly presentGeneration: number; readonly key: string },
   { now, expires }: Times,
 ): Transition {
   if (identity === undefined) return refuse('KeyReplaced');
   if (identity.locked !== undefined) return refuse('NodeLocked');
-  if (presentKey === identity.currentKey) {
+  const isKnown = presentKey === identity.currentKey || presentKey === identity.previousKey;
+  const isFromLater = !isKnown && presentGeneration > identity.generation;
+  if (presentKey === identity.currentKey || isFromLater) {
     // Every renewal has a new key: a repeated one could not be told from a stolen one.
     if (key === presentKey || key === identity.previousKey) return refuse('InvalidRequest');
-    const { generation, enrollment } = identity;
+    const { enrollment } = identity;
+    const generation = Math.max(identity.generation, presentGeneration);
     const times = { renewedAt: text(now), expiresAt: text(expires) };
     return { kind: 'issue', identity: { generation: generation + 1, currentKey: key, previousKey: presentKey, enrollment, ...times } };
   }
-  if (presentKey !== identity.previousKey) return refuse('KeyReplaced');
-  if (key === identity.currentKey) return { kind: 'issue', identity: { ...identity, expiresAt: text(expires) } };
+  // The stored key of that generation is another one: two machines went on from before a restore.
+  if (!isKnown && presentGeneration < identity.generation) return refuse('KeyReplaced');
+  if (isKnown && key === identity.currentKey) return { kind: 'issue', identity: { ...identity, expiresAt: text(expires) } };
   const reason =
     'two machines have used the identity of this node: one renewed its certificate with a key that another had already replaced. ' +
     'Find out which machine is the right one, and enrol it again';
