@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { readConnection, type StoreDriver } from '@capstan/testbed';
+import { measureAgents } from './agents/measure.ts';
 import { measureAllocations } from './allocations/measure.ts';
 import { compare } from './compare.ts';
 import { compareControllers } from './controllers/compare.ts';
@@ -20,6 +21,7 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --compare [--store sqlite|etcd] [--only crd,crds] [--rounds N]
   npm run load -- --profile placement [--nodes N] [--count N] [--rounds N] [--json]
   npm run load -- --profile allocations [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
+  npm run load -- --profile agents [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
 --only    profiles to compare, or parts of the profile controllers (default: all). --clients, --count and --crds change their amounts;
@@ -59,6 +61,7 @@ if (values.help) process.stdout.write(usage);
 else if (values.compare) process.stdout.write(await compare({ store: storeDriver(), amounts, only: only(), rounds: rounds() }));
 else if (values.profile === 'placement') measurePlacements();
 else if (values.profile === 'allocations') await measureGrants();
+else if (values.profile === 'agents') await measureFleet();
 else if (values.profile === 'controllers')
   process.stdout.write(await compareControllers({ store: storeDriver(), count: amounts.count, only: only() }));
 else if (values.profile === 'start' || values.profile === 'crds') await measureStarted(values.profile);
@@ -97,6 +100,13 @@ async function measureGrants(): Promise<void> {
   for (let round = 0; round < (rounds() ?? 1); round++)
     measured.push(await measureAllocations({ nodes: nodes(), count: amounts.count, clients: amounts.clients }));
   print([{ name: 'allocations', measurements: medians(measured) }]);
+}
+
+async function measureFleet(): Promise<void> {
+  const measured: Measurement[][] = [];
+  for (let round = 0; round < (rounds() ?? 1); round++)
+    measured.push(await measureAgents({ nodes: nodes(), count: amounts.count, clients: amounts.clients }));
+  print([{ name: 'agents', measurements: medians(measured) }]);
 }
 
 function nodes(): number | undefined {

@@ -15,6 +15,7 @@ import { ignoring } from '@capstan/controller';
 import { fleet } from '@capstan/fleet';
 import type { JsonObject } from '@capstan/machinery';
 import { type Cloud, startCloud, type Tenant } from '@capstan/platform/testing';
+import { shared } from '../client/shared.ts';
 import { Latencies } from '../measure/latencies.ts';
 import type { Measurement } from '../profiles/profile.ts';
 
@@ -114,15 +115,6 @@ async function following(
     if (!stop.signal.aborted) throw error;
   });
   return { all };
-}
-
-async function shared(names: readonly string[], clients: number, work: (name: string) => Promise<void>): Promise<void> {
-  const rest = names.values();
-  await Promise.all(
-    Array.from({ length: clients }, async () => {
-      for (const name of rest) await work(name);
-    }),
-  );
 }
 
 async function countDoubleBookings({ platform }: Cloud): Promise<number> {

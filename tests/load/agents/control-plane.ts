@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { nodeEnrollmentKind } from '@capstan/api';
+import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
+import { buildCapstan, Child, capstanProgram, freePort, output, run, type TemporaryDirectory, temporaryDirectory } from '@capstan/testbed';
+
+interface ProcessState {
+  readonly name: string;
+  readonly pid?: number;
+}
+
+/** A `capstan up` without a node, for measuring. */
+export class ControlPlane implements AsyncDisposable {
+  readonly directory: TemporaryDirectory;
+  /** For root:platform. */
+  readonly platform: Client;
+  /** Of the API server, and of the platform's controllers. */
+  readonly server: number;
+  readonly controllers: number;
+  readonly #up: Child;
+
+  private constructor(parts: { directory: TemporaryDirectory; platform: Client; server: number; controllers: number; up: Child }) {
+    this.directory = parts.directory;
+    this.platform = parts.platform;
+    this.server = parts.server;
+    this.controllers = parts.controllers;
+    this.#up = parts.up;
+  }
+
+  static async start(): Promise<ControlPlane> {
+    await buildCapstan();
+    const directory = temporaryDirectory('load-agents');
+    const data = directory.join('data');
+    const args = ['up', '--no-node', '--data-dir', data, '--port', String(await freePort())];
+    const up = new Child('capstan up', [process.execPath, capstanProgram, ...args]);
+    try {
+      await up.waitUntil('its controllers run', () => up.output.includes('platform controllers run'));
+      const platform = new Client(connectionOf(loadKubeconfig({ path: `${data}/admin.kubeconfig` }))).cluster('root:platform');
+      await up.waitUntil('the kinds of the fleet are served', () =>
+        platform
+          .resource(nodeEnrollmentKind)
+          .list()
+          .then(
+            () => true,
+            () => false,
+          ),
+      );
+      // It fails while something still starts, and shows the others all the same.
+      const { stdout: shown } = await run(process.execPath, [capstanProgram, 'status', '--data-dir', data, '-o', 'json']);
+      const { processes } = JSON.parse(shown) as { processes: ProcessState[] };
+      const pidOf = (name: string): number => processes.find((one) => one.name === name)?.pid ?? Number.NaN;
+      return new ControlPlane({ directory, platform, up, server: pidOf('apiserver'), controllers: pidOf('platform-controllers') });
+    } catch (error) {
+      await up.stop();
+      directory[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** The command that `capstan node enroll` prints. */
+  async enroll(node: string): Promise<readonly string[]> {
+    const kubeconfig = this.directory.join('data/admin.kubeconfig');
+    const printed = await output(process.execPath, [capstanProgram, 'node', 'enroll', node, '--kubeconfig', kubeconfig]);
+    return printed.trim().split(' ').slice(1);
+  }
+
+  /** A file that declares eight GPUs. */
+  declaredGpus(): string {
+    const file = this.directory.join(`gpus-${randomBytes(3).toString('hex')}.yaml`);
+    writeFileSync(file, 'gpus:\n  - { model: H200, count: 8, memory: 141Gi, linked: true }\n');
+    return file;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.platform[Symbol.dispose]();
+    await this.#up.stop(20_000);
+    this.directory[Symbol.dispose]();
+  }
+}

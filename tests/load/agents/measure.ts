@@ -1,0 +1,172 @@
+import { fork } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  authorityPath,
+  enrollmentToken,
+  type NodeEnrollment,
+  type NodeTask,
+  newObject,
+  nodeEnrollmentKind,
+  nodeNamespace,
+  nodeTaskKind,
+} from '@capstan/api';
+import type { Client } from '@capstan/client';
+import type { JoinOptions } from '@capstan/node-agent';
+import { certificateFingerprint } from '@capstan/pki';
+import { Child, capstanProgram } from '@capstan/testbed';
+import { shared } from '../client/shared.ts';
+import { Latencies } from '../measure/latencies.ts';
+import { residentMegabytes } from '../measure/memory.ts';
+import { processorSeconds } from '../measure/processor.ts';
+import type { Measurement } from '../profiles/profile.ts';
+import { ControlPlane } from './control-plane.ts';
+import { type Assignment, now, type Report } from './generator.ts';
+
+export interface AgentAmounts {
+  /** How many agents. */
+  readonly nodes?: number | undefined;
+  /** How many tasks. */
+  readonly count?: number | undefined;
+  /** How many tasks are sent at once. */
+  readonly clients?: number | undefined;
+}
+
+/** In milliseconds: how long everything is left alone before it is measured, and how long processor time is counted. */
+const rest = 20_000;
+const watched = 60_000;
+const longestTask = 60_000;
+
+/** Real agents in a process of their own, against one `capstan up`: how fast tasks reach them, and the cost of those that do nothing. */
+export async function measureAgents({ nodes = 1_000, count = 1_000, clients = 10 }: AgentAmounts): Promise<Measurement[]> {
+  await using plane = await ControlPlane.start();
+  const single = await memoryOfOne(plane);
+  await sleep(rest);
+  const before = await shares(plane);
+  const memory = residentMegabytes([plane.server]) ?? Number.NaN;
+  using agents = await startAgents(plane, nodes);
+  await sleep(rest);
+  const grown = (residentMegabytes([plane.server]) ?? Number.NaN) - memory;
+  const after = await shares(plane);
+  const latencies = await dispatch(plane.platform, agents, { count, clients });
+  const per100 = (which: 'server' | 'controllers'): number => ((after[which] - before[which]) / nodes) * 100;
+  return [
+    { what: 'memory of an agent at rest', value: single, unit: 'MB', better: 'lower' },
+    { what: `agents joined, ${nodes} of them`, value: nodes / agents.seconds, unit: 'per second', better: 'higher' },
+    { what: 'API server: share of a processor for 100 idle agents', value: per100('server'), unit: '%', better: 'lower' },
+    { what: "platform's controllers: share of a processor for 100 idle agents", value: per100('controllers'), unit: '%', better: 'lower' },
+    { what: 'API server: memory for each agent', value: (grown * 1024) / nodes, unit: 'KiB', better: 'lower' },
+    { what: `tasks dispatched, ${clients} at once`, value: count / latencies.seconds, unit: 'per second', better: 'higher' },
+    { what: 'from the creation of a task to Running: p50', value: latencies.quantile(0.5), unit: 'ms', better: 'lower' },
+    { what: 'from the creation of a task to Running: p99', value: latencies.quantile(0.99), unit: 'ms', better: 'lower' },
+  ];
+}
+
+/** The memory of a real `capstan node-agent` that has joined and then done nothing. */
+async function memoryOfOne(plane: ControlPlane): Promise<number> {
+  const [command = '', ...args] = await plane.enroll('single');
+  const state = plane.directory.join('single');
+  const more = ['--state-dir', state, '--gpus', plane.declaredGpus()];
+  await using agent = new Child('capstan node-agent', [process.execPath, capstanProgram, command, ...args, ...more]);
+  await agent.waitUntil('its tunnel is open', () => agent.output.includes('is open'));
+  await sleep(2 * rest);
+  return residentMegabytes([agent.pid]) ?? Number.NaN;
+}
+
+/** The share of a processor that the processes use, in percent. */
+async function shares({ server, controllers }: ControlPlane): Promise<{ readonly server: number; readonly controllers: number }> {
+  const used = [processorSeconds([server]), processorSeconds([controllers])] as const;
+  await sleep(watched);
+  const share = (pid: number, from: number): number => ((processorSeconds([pid]) - from) / (watched / 1000)) * 100;
+  return { server: share(server, used[0]), controllers: share(controllers, used[1]) };
+}
+
+interface Agents extends Disposable {
+  readonly nodes: readonly string[];
+  /** How long it took until all had joined. */
+  readonly seconds: number;
+  /** Called with each task that an agent has reported as running. */
+  onRunning: (task: string, at: number) => void;
+}
+
+async function startAgents(plane: ControlPlane, count: number): Promise<Agents> {
+  const joins = await inviteMany(plane.platform, count);
+  const child = fork(new URL('./generator.ts', import.meta.url), { execArgv: ['--max-old-space-size=4096'] });
+  const began = performance.now();
+  const agents: Agents = {
+    nodes: joins.map(({ node }) => node),
+    seconds: 0,
+    onRunning: () => {},
+    [Symbol.dispose]: () => void child.kill('SIGKILL'),
+  };
+  const all = Promise.withResolvers<void>();
+  let connected = 0;
+  child.on('exit', (code) => all.reject(new Error(`the generator ended with ${code}`)));
+  child.on('message', (report: Report) => {
+    if (report.kind === 'running') agents.onRunning(report.task, report.at);
+    else if (report.kind === 'failed') all.reject(new Error(report.message));
+    else if (++connected === count) all.resolve();
+  });
+  child.send({ directory: plane.directory.join('agents'), declaredGpus: plane.declaredGpus(), joins } satisfies Assignment);
+  try {
+    await all.promise;
+  } catch (error) {
+    agents[Symbol.dispose]();
+    throw error;
+  }
+  return Object.assign(agents, { seconds: (performance.now() - began) / 1000 });
+}
+
+async function inviteMany(platform: Client, count: number): Promise<{ node: string; join: JoinOptions }[]> {
+  const { text } = await platform.under('/').raw({ method: 'GET', path: authorityPath });
+  const { origin: server } = new URL(platform.connection.server);
+  const enrollments = platform.resource<NodeEnrollment>(nodeEnrollmentKind);
+  const joins: { node: string; join: JoinOptions }[] = [];
+  await shared(
+    Array.from({ length: count }, (_, index) => `load-${index}`),
+    20,
+    async (node) => {
+      const secret = randomBytes(32).toString('base64url');
+      const spec = { node, secretHash: createHash('sha256').update(secret).digest('hex'), expiresAt: '2999-01-01T00:00:00Z' };
+      await enrollments.create(newObject(nodeEnrollmentKind, { metadata: { name: node }, spec }));
+      joins.push({ node, join: { server, token: enrollmentToken(node, secret), authorityHash: certificateFingerprint(text) } });
+    },
+  );
+  return joins;
+}
+
+/** Tasks for one agent after the other, some at once. Each counts from the request that creates it to the answer to the report that it runs. */
+async function dispatch(
+  platform: Client,
+  agents: Agents,
+  { count, clients }: { readonly count: number; readonly clients: number },
+): Promise<Latencies & { readonly seconds: number }> {
+  const latencies = new Latencies(count);
+  const running = new Map<string, (at: number) => void>();
+  agents.onRunning = (task, at) => running.get(task)?.(at);
+  const began = performance.now();
+  await shared(
+    Array.from({ length: count }, (_, index) => index),
+    clients,
+    async (index) => {
+      const name = `load-task-${index}`;
+      const node = agents.nodes[index % agents.nodes.length]!;
+      const reported = Promise.withResolvers<number>();
+      running.set(name, reported.resolve);
+      const sent = now();
+      await platform.resource<NodeTask>(nodeTaskKind).in(nodeNamespace(node)).create(inspection(name));
+      const late = setTimeout(() => reported.reject(new Error(`${name} did not run within ${longestTask} ms`)), longestTask);
+      latencies.add((await reported.promise) - sent);
+      clearTimeout(late);
+      running.delete(name);
+    },
+  );
+  return Object.assign(latencies, { seconds: (performance.now() - began) / 1000 });
+}
+
+const inspection = (name: string): NodeTask => ({
+  apiVersion: `${nodeTaskKind.group}/${nodeTaskKind.version}`,
+  kind: nodeTaskKind.kind,
+  metadata: { name },
+  spec: { type: 'gpu.inspect', attempt: 1, cancelled: false, deadline: '10m', gpuInspect: { deep: false } },
+});
