@@ -1,7 +1,15 @@
 import { type Command, Option } from 'commander';
 import type { ControllerManagerFlags } from './commands/manager-settings.ts';
-import { defaultDataDirectory, defaultHealthPort, defaultPlatformHealthPort, parseHealthPort } from './commands/options.ts';
+import {
+  defaultDataDirectory,
+  defaultHealthPort,
+  defaultPlatformHealthPort,
+  defaultRestHealthPort,
+  defaultRestPort,
+  parseHealthPort,
+} from './commands/options.ts';
 import type { PlatformControllersFlags } from './commands/platform-controllers.ts';
+import type { RuntimeApiFlags } from './commands/runtime-api.ts';
 import type { StatusFlags } from './commands/status.ts';
 import { examples, settingsHelp } from './help.ts';
 import { logFormats } from './log.ts';
@@ -67,6 +75,46 @@ function controllerCommand(command: Command, { uses, port }: { readonly uses: st
     )
     .addOption(logFormatOption())
     .addOption(new Option('--no-leader-elect', 'start without leader election; only if no second instance can run'));
+}
+
+/** `capstan runtime-api`. */
+export function addRuntimeApi(program: Command): void {
+  program
+    .command('runtime-api')
+    .description('Run only the REST API, in front of any API server. Start as many as you like.')
+    .addOption(new Option('-c, --config <file>', 'YAML file with all settings; flags override it'))
+    .addOption(new Option('-k, --kubeconfig <file>', 'the API server; credentials in it are not used').conflicts('dataDir'))
+    .addOption(
+      new Option(
+        '-d, --data-dir <dir>',
+        `use the runtime-api.kubeconfig that the API server created here (default: ${defaultDataDirectory})`,
+      ),
+    )
+    .addOption(new Option('-p, --port <number>', `port to listen on; 0 for any (default: ${defaultRestPort})`).argParser(parseHealthPort))
+    .addOption(
+      new Option(
+        '--health-port <number>',
+        `port for /livez, /readyz and /metrics; 0 for any (default: ${defaultRestHealthPort})`,
+      ).argParser(parseHealthPort),
+    )
+    .addOption(logFormatOption())
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan runtime-api --data-dir ./data', 'with an API server on this machine'],
+        ['capstan runtime-api --config capstan.yaml', 'use the section "runtimeApi" of the file'],
+        [`curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:${defaultRestPort}/api/v1/gpu-units`, ''],
+      ) +
+        settingsHelp(
+          ['kubeconfigFile: server.kubeconfig', ''],
+          ['listen: { host: 0.0.0.0, port: 8443 }', 'anything but loopback needs tls'],
+          ['tls: { certificateFile: rest.crt, keyFile: rest.key }', 'or plainText: true behind a proxy that encrypts'],
+          ['health: { host: 127.0.0.1, port: 10259 }', '/livez, /readyz and /metrics'],
+          ['limits: { streamsPerUser: 32 }', ''],
+          ['enabled: false', 'for "capstan up": do not start it'],
+        ),
+    )
+    .action(async (flags: RuntimeApiFlags) => (await import('./commands/runtime-api.ts')).runtimeApi(flags));
 }
 
 export function addStatus(program: Command): void {

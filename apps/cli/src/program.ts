@@ -15,7 +15,7 @@ import { addAuthority } from './program-authority.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
 import { addKubelets } from './program-kubelets.ts';
 import { addNodes } from './program-nodes.ts';
-import { addControllers, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
+import { addControllers, addRuntimeApi, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
 import { addQuotas } from './program-quotas.ts';
 import { addTasks } from './program-tasks.ts';
 import { addUnits } from './program-units.ts';
@@ -129,6 +129,7 @@ function createProgram(): Command {
           ['controllerManager:', 'settings of "capstan controller-manager"'],
           ['  concurrency: { namespace: 8 }', ''],
           ['platformControllers: {}', 'settings of "capstan platform-controllers"'],
+          ['runtimeApi: {}', 'settings of "capstan runtime-api"'],
         ),
     )
     .action(async (flags: UpFlags) => {
@@ -155,6 +156,7 @@ function createProgram(): Command {
     )
     .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
   addControllers(program);
+  addRuntimeApi(program);
   addStatus(program);
   addAudit(program);
   addAuthority(program);

@@ -2,7 +2,7 @@ export { type CertificateRequest, type Issuer, issueCertificate } from './certif
 export * as der from './der.ts';
 export { elements } from './der.ts';
 export { PkiError, readIfThere, writeAtomically } from './files.ts';
-export { adminKubeconfig, type Kubeconfig, userKubeconfig } from './kubeconfig.ts';
+export { adminKubeconfig, anonymousKubeconfig, type Kubeconfig, userKubeconfig } from './kubeconfig.ts';
 export {
   type Authority,
   clientAuthorities,

@@ -47,6 +47,12 @@ export function userKubeconfig(pki: Pki, server: string, user: KubeconfigUser): 
   return kubeconfig(pki, server, user, []);
 }
 
+/** A kubeconfig without a user: where the server is, and whom to trust. */
+export function anonymousKubeconfig(pki: Pki, server: string): Kubeconfig {
+  const { users: _, contexts: __, ...rest } = kubeconfig(pki, server, { name: '', keyPair: pki.admin }, []);
+  return { ...rest, users: [], contexts: [{ name: 'capstan', context: { cluster: 'capstan', user: '' } }] };
+}
+
 function kubeconfig(pki: Pki, server: string, first: KubeconfigUser, others: readonly Context[]): Kubeconfig {
   const contexts = [{ name: 'capstan', path: '', user: first }, ...others];
   const users = [...new Map(contexts.map(({ user }) => [user.name, user])).values()];

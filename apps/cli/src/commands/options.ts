@@ -10,6 +10,8 @@ export const defaultDataDirectory = './capstan-data';
 export const defaultPort = 6443;
 export const defaultHealthPort = 10_257;
 export const defaultPlatformHealthPort = 10_258;
+export const defaultRestPort = 6444;
+export const defaultRestHealthPort = 10_259;
 export const defaultHost = '127.0.0.1';
 
 /** The command-line flags of `capstan apiserver`. Flags override the file. */

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { formatAdvertise } from '../config/advertise.ts';
 import type { ManagerSection, WholeConfig } from '../config/capstan.ts';
 import type { ProcessDescription } from '../supervise/description.ts';
-import { type ApiServerFlags, defaultDataDirectory } from './options.ts';
+import { type ApiServerFlags, defaultDataDirectory, defaultPort } from './options.ts';
 
 /** The flags of the API server, and those of the node on this machine. */
 export interface UpFlags extends ApiServerFlags {
@@ -29,8 +29,29 @@ export function processTable(flags: UpFlags, file: WholeConfig): readonly Proces
       // A problem with a product must not take the API down.
       optional: true,
     },
+    ...(file.runtimeApi?.enabled === 'false' ? [] : [restApi(flags, file)]),
     ...(flags.node === false || usesEtcd(flags, file) ? [] : [localNode(flags, file)]),
   ];
+}
+
+/** Beside the API server: one port above its, unless the file says otherwise. */
+function restApi(flags: UpFlags, file: WholeConfig): ProcessDescription {
+  const { listen, health } = file.runtimeApi ?? {};
+  const port = Number(flags.port ?? file.apiserver?.listen?.port ?? defaultPort) + 1;
+  return {
+    name: 'runtime-api',
+    command: {
+      type: 'own',
+      args: [
+        'runtime-api',
+        ...commonArguments(flags),
+        ...(listen?.port === undefined ? ['--port', String(port % 65_536)] : []),
+        ...(health?.port === undefined ? ['--health-port', '0'] : []),
+      ],
+    },
+    needs: ['apiserver'],
+    optional: true,
+  };
 }
 
 /** This machine as a node of its own fleet. Where several machines share a store, owners enrol those that shall be nodes. */

@@ -3,7 +3,7 @@ import { readConfig } from './file.ts';
 import { oneOf, type Shape, section, text, unchecked } from './shape.ts';
 
 /** The sections of the configuration file, one for each process. */
-const sections = ['apiserver', 'controllerManager', 'platformControllers'] as const;
+const sections = ['apiserver', 'controllerManager', 'platformControllers', 'runtimeApi'] as const;
 type SectionName = (typeof sections)[number];
 
 /** The part of the file that one process uses. */
@@ -63,6 +63,11 @@ export interface WholeConfig {
   readonly apiserver?: { readonly listen?: { readonly host?: string; readonly port?: string }; readonly etcd?: object };
   readonly controllerManager?: ManagerSection;
   readonly platformControllers?: ManagerSection;
+  readonly runtimeApi?: {
+    readonly enabled?: string;
+    readonly listen?: { readonly port?: string };
+    readonly health?: { readonly port?: string };
+  };
 }
 
 export interface ManagerSection {

@@ -2,14 +2,14 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { controllerManagerUser, platformControllersUser } from '@capstan/api';
 import { fieldsOf, isObject, type JsonObject, parseYaml } from '@capstan/machinery';
-import { adminKubeconfig, type Kubeconfig, type Pki, userKubeconfig } from '@capstan/pki';
+import { adminKubeconfig, anonymousKubeconfig, type Kubeconfig, type Pki, userKubeconfig } from '@capstan/pki';
 import { dump } from 'js-yaml';
 import type { Addresses } from './addresses.ts';
 
 /** The contexts that `capstan ws` and kcp's plugin maintain: their URLs follow the server's address. */
 const followers = new Set(['workspace.kcp.io/current', 'workspace.kcp.io/previous']);
 
-/** Writes the kubeconfigs of the administrator and of the processes with controllers; returns the path of the administrator's. */
+/** Writes the kubeconfigs of the administrator and of the processes beside the server; returns the path of the administrator's. */
 export async function writeKubeconfigs(
   directory: string,
   pki: Pki,
@@ -22,6 +22,8 @@ export async function writeKubeconfigs(
     // They run beside this server and must work even if the load balancer or DNS fails.
     if (keyPair !== undefined) await writeWhole(join(directory, file), yaml(userKubeconfig(pki, localUrl, { name, keyPair })));
   }
+  // It acts for its callers only, with their tokens.
+  await writeWhole(join(directory, 'runtime-api.kubeconfig'), yaml(anonymousKubeconfig(pki, localUrl)));
   // Written last: its existence means that the server is ready.
   const path = join(directory, 'admin.kubeconfig');
   const existing = await readIfThere(path);

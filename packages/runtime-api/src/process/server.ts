@@ -188,7 +188,8 @@ class FrontDesk {
       );
     }
     // The rest of a body that nobody reads would be taken for the next request.
-    const isUnread = !incoming.complete;
+    const { 'content-length': length = '0', 'transfer-encoding': encoding } = incoming.headers;
+    const isUnread = !incoming.complete && (length !== '0' || encoding !== undefined);
     const headers = { 'content-type': problemType, ...problem.details.headers, ...(isUnread && { connection: 'close' }) };
     send(response, { status: problem.status, body: problem.body(requestId), headers });
   }

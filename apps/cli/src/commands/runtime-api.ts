@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { settleMemory } from '@capstan/apiserver/settle';
+import type { Connection } from '@capstan/client';
+import { defaultLimits, type RestLimits, startRuntimeApi } from '@capstan/runtime-api';
+import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
+import { type RuntimeApiConfig, runtimeApiShape } from '../config/runtime-api.ts';
+import { explain, Failure } from '../failure.ts';
+import { type LogFormat, processLog } from '../log.ts';
+import { announceReady } from '../supervise/description.ts';
+import { withCurrentAuthority } from './kubeconfig.ts';
+import { defaultDataDirectory, defaultRestHealthPort, defaultRestPort } from './options.ts';
+import { shutdownSignal } from './shutdown.ts';
+
+export interface RuntimeApiFlags {
+  readonly config?: string;
+  readonly logFormat?: LogFormat;
+  readonly kubeconfig?: string;
+  readonly dataDir?: string;
+  readonly port?: number;
+  readonly healthPort?: number;
+}
+
+/** Serves the REST API in this process until a signal stops it. */
+export async function runtimeApi(flags: RuntimeApiFlags): Promise<void> {
+  const config: ProcessConfig<RuntimeApiConfig> =
+    flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'runtimeApi', runtimeApiShape);
+  const settings = settingsOf(flags, config);
+  const signal = shutdownSignal();
+  const write = processLog({ process: 'runtime-api', format: flags.logFormat ?? config.logFormat ?? 'text' });
+  settleMemory(signal);
+  try {
+    await withCurrentAuthority({ path: settings.kubeconfigPath, processName: 'runtime-api' }, signal, (connection, stop) =>
+      serve({ settings, connection, write }, stop),
+    );
+  } catch (error) {
+    throw explain(error, settings);
+  }
+  if (process.connected) process.disconnect();
+}
+
+interface Run {
+  readonly settings: ReturnType<typeof settingsOf>;
+  readonly connection: Connection;
+  readonly write: (line: string) => void;
+}
+
+async function serve({ settings, connection, write }: Run, signal: AbortSignal): Promise<void> {
+  const { host, port, health, tls, limits, kubeconfigPath } = settings;
+  await using api = await startRuntimeApi({
+    connection,
+    host,
+    port,
+    healthAt: health,
+    limits,
+    log: write,
+    ...(tls && { tls: { certificate: readPem(tls.certificateFile), key: readPem(tls.keyFile) } }),
+  });
+  const url = addressOf(tls === undefined ? 'http' : 'https', host, api.port);
+  write(`REST API at ${url}/api/v1, documentation at ${url}/api/v1/docs, for the API server ${connection.server}`);
+  announceReady({
+    url,
+    kubeconfigPath,
+    ports: [
+      { name: tls === undefined ? 'http' : 'https', host, port: api.port },
+      { name: 'health', host: health.host, port: api.healthPort },
+    ],
+    health: { url: `${addressOf('http', health.host, api.healthPort)}/readyz` },
+  });
+  await aborted(signal);
+}
+
+function settingsOf(flags: RuntimeApiFlags, config: ProcessConfig<RuntimeApiConfig>) {
+  const { settings: file } = config;
+  const dataDirectory = resolve(flags.dataDir ?? config.dataDirectory ?? defaultDataDirectory);
+  const own = join(dataDirectory, 'runtime-api.kubeconfig');
+  const fromFile = flags.dataDir === undefined ? (file.kubeconfigFile ?? own) : own;
+  const { certificateFile, keyFile } = file.tls ?? {};
+  return {
+    dataDirectory,
+    kubeconfigPath: flags.kubeconfig === undefined ? fromFile : resolve(flags.kubeconfig),
+    host: file.listen?.host ?? '127.0.0.1',
+    port: flags.port ?? file.listen?.port ?? defaultRestPort,
+    health: { host: file.health?.host ?? '127.0.0.1', port: flags.healthPort ?? file.health?.port ?? defaultRestHealthPort },
+    tls: certificateFile === undefined || keyFile === undefined ? undefined : { certificateFile, keyFile },
+    limits: limitsOf(file.limits),
+  };
+}
+
+function limitsOf(file: RuntimeApiConfig['limits'] = {}): RestLimits {
+  const { connections, streams } = defaultLimits;
+  return {
+    ...defaultLimits,
+    body: file.bodyBytes ?? defaultLimits.body,
+    connections: {
+      perAddress: file.connectionsPerAddress ?? connections.perAddress,
+      overall: file.connections ?? connections.overall,
+    },
+    streams: { ...streams, perUser: file.streamsPerUser ?? streams.perUser, overall: file.streams ?? streams.overall },
+  };
+}
+
+function readPem(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Failure('usage', `${path}: cannot be read: ${(error as Error).message}. Correct "tls" in the configuration file.`, error);
+  }
+}
+
+function addressOf(scheme: string, host: string, port: number): string {
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((done) => signal.addEventListener('abort', () => done(), { once: true }));
+}
