@@ -98,7 +98,7 @@ describe('a hostile address', () => {
 test('a connection goes on after a request that was refused', async () => {
   const refused = `GET ${restPath}/gpu-units HTTP/1.1\r\nHost: x\r\n\r\n`;
   const text = await raw(`${refused}${request(`${restPath}/docs`)}`);
-  expect(text.match(/^HTTP\/1\.1 (\d+)/gm)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200']);
+  expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200']);
 });
 
 describe('a hostile body', () => {
