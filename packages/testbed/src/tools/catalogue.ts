@@ -5,6 +5,7 @@ import { containerdTree } from './containerd.ts';
 import type { DebianTree } from './debian-tree.ts';
 import { faketimeTree } from './faketime.ts';
 import { haproxyTree } from './haproxy.ts';
+import { iptablesTree, nftTree } from './packet-filters.ts';
 import { podmanTree } from './podman.ts';
 
 export type ToolName =
@@ -15,6 +16,8 @@ export type ToolName =
   | 'podman'
   | 'haproxy'
   | 'faketime'
+  | 'nft'
+  | 'iptables'
   | 'containerd'
   | 'kube-apiserver'
   | 'kube-controller-manager'
@@ -128,6 +131,8 @@ const described: readonly ToolDescription[] = [
   { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
   { name: 'haproxy', version: 'debian', onPath: { atLeast: '2.4.0', versionArgs: ['-v'] }, debianTree: haproxyTree },
   { name: 'faketime', version: 'debian', debianTree: faketimeTree },
+  { name: 'nft', version: 'debian', onPath: { atLeast: '0.9.0', versionArgs: ['--version'] }, debianTree: nftTree },
+  { name: 'iptables', version: 'debian', onPath: { atLeast: '1.8.0', versionArgs: ['--version'] }, debianTree: iptablesTree },
   // The whole tree is needed, so one on PATH is not enough.
   { name: 'containerd', version: 'debian-2', debianTree: containerdTree },
   kcpPlugin('kubectl-ws'),

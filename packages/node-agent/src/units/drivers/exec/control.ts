@@ -27,7 +27,8 @@ export async function connectIn(folder: string, name: string): Promise<Socket> {
     socket.on('error', () => {});
     return socket;
   } finally {
-    await handle.close();
+    // Nobody waits for it: the socket may close as soon as it is open, and its user must be there to see that.
+    void handle.close();
   }
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../driver.ts';
 import { connectIn, openPort, openSession, sendRequest } from './control.ts';
 import { groupMembers, groupUsage, removeGroups, type UnitGroups } from './groups.ts';
-import { launch } from './launch.ts';
+import { type LauncherProgram, launch } from './launch.ts';
 import type { IsolatedNetwork } from './network.ts';
 import type { Pair } from './pairs.ts';
 import { treeUsage } from './process-tree.ts';
@@ -30,7 +30,7 @@ export interface ExecDriverOptions extends SpecOptions {
   readonly groups: UnitGroups;
   readonly network: IsolatedNetwork;
   /** How the launcher is started: Perl, and the file with the program. */
-  readonly launcher: { readonly perl: string; readonly file: string };
+  readonly launcher: LauncherProgram;
 }
 
 /** In milliseconds: a launcher that has not answered a request to stop this long after the grace is ended by force. */
@@ -61,23 +61,28 @@ export class ExecDriver implements UnitDriver {
     this.#check(room);
     this.#starting++;
     try {
-      const isIsolated = this.isolation === 'full';
-      const network = isIsolated && room.network === 'Isolated' ? await this.#options.network.ensure() : [];
-      const spec = await specOf(room, { ...this.#options, isIsolated });
-      if (!(await this.#records.create(room.id, incarnation))) return;
-      await this.#launch(room.id, incarnation, [...spec, ...network]);
+      await this.#start(room, incarnation);
+    } catch (error) {
+      if (!(error instanceof UnitProblem) || error.reason !== 'NetworkUnavailable') throw error;
+      // Somebody may have deleted the bridge since the last look.
+      this.#options.network.forget();
+      await this.#start(room, incarnation);
     } finally {
       this.#starting--;
     }
   }
 
-  async #launch(id: string, incarnation: number, spec: readonly Pair[]): Promise<void> {
-    const folder = this.#records.folder(id, incarnation);
+  async #start(room: UnitRoom, incarnation: number): Promise<void> {
+    const isIsolated = this.isolation === 'full';
+    const network = isIsolated && room.network === 'Isolated' ? await this.#options.network.ensure() : [];
+    const spec = await specOf(room, { ...this.#options, isIsolated });
+    if (!(await this.#records.create(room.id, incarnation))) return;
+    const folder = this.#records.folder(room.id, incarnation);
     try {
-      await launch({ ...this.#options.launcher, folder, spec });
+      await launch(this.#options.launcher, [...spec, ...network, ['record', folder]]);
     } catch (error) {
-      await removeGroups(this.#options.groups, id);
-      await this.#records.delete(id, incarnation);
+      await removeGroups(this.#options.groups, room.id);
+      await this.#records.delete(room.id, incarnation);
       throw error;
     }
   }
@@ -90,7 +95,9 @@ export class ExecDriver implements UnitDriver {
   }
 
   async find(id: string, incarnation: number): Promise<RoomState | undefined> {
-    return this.#records.state(id, incarnation);
+    const state = await this.#records.state(id, incarnation);
+    if (state?.phase === 'running' && state.address !== undefined) this.#options.network.keep();
+    return state;
   }
 
   /** Returns at once if the program has ended already: there is nothing to wait for. */
@@ -226,7 +233,7 @@ async function closed(socket: Duplex, signal: AbortSignal): Promise<void> {
     };
     socket.resume().once('end', finish).once('close', finish);
     signal.addEventListener('abort', finish);
-    if (signal.aborted) finish();
+    if (signal.aborted || socket.destroyed) finish();
   });
 }
 

@@ -1,40 +1,58 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { UnitProblem } from '../driver.ts';
 import { decodePairs, encodePairs, type Pair } from './pairs.ts';
 
-export interface LaunchOptions {
+export interface LauncherProgram {
   readonly perl: string;
   readonly file: string;
-  /** Where the launcher keeps its records. */
-  readonly folder: string;
-  readonly spec: readonly Pair[];
 }
+
+type Launcher = ChildProcessByStdio<Writable, Readable, null>;
 
 /** In milliseconds. */
 const longest = 60_000;
 
+/** Launchers that wait for a unit, by their program: starting Perl takes longer than everything else. They end with the agent. */
+const spares = new Map<string, Launcher>();
+
 /** Starts a launcher and waits until the program runs. Rejects with a UnitProblem, and then nothing is left of it but its folder. */
-export async function launch({ perl, file, folder, spec }: LaunchOptions): Promise<void> {
-  const child = spawn(perl, [file, folder], { detached: true, stdio: ['pipe', 'pipe', 'ignore'], cwd: '/', env: {} });
+export async function launch(program: LauncherProgram, spec: readonly Pair[]): Promise<void> {
+  const spare = spares.get(program.file);
+  spares.delete(program.file);
+  const child = spare?.exitCode === null ? spare : begin(program);
   const failed = new Promise<never>((_resolve, reject) => {
     child.once('error', (error) =>
       reject(new UnitProblem('DriverUnavailable', `the launcher cannot be started: ${error.message}`, { cause: error })),
     );
   });
   failed.catch(() => {});
-  child.unref();
-  child.stdin.on('error', () => {});
   child.stdin.end(encodePairs(spec));
   const timer = setTimeout(() => child.kill('SIGKILL'), longest);
   try {
     const answer = await Promise.race([text(child.stdout), failed]);
-    if (answer.startsWith('started\0')) return;
-    const fault = decodePairs(`${answer}\0`);
-    const reason = fault.get('reason');
-    if (reason === undefined) throw new UnitProblem('DriverUnavailable', 'the launcher ended before the program started');
-    throw new UnitProblem(reason as UnitProblem['reason'], fault.get('message') ?? reason, { isFinal: fault.get('final') === '1' });
+    if (!answer.startsWith('started\0')) throw problemOf(answer);
   } finally {
     clearTimeout(timer);
   }
+  if (!spares.has(program.file)) spares.set(program.file, begin(program));
+}
+
+function begin({ perl, file }: LauncherProgram): Launcher {
+  const child = spawn(perl, [file], { detached: true, stdio: ['pipe', 'pipe', 'ignore'], cwd: '/', env: {} });
+  child.unref();
+  for (const stream of [child.stdin, child.stdout]) {
+    stream.on('error', () => {});
+    (stream as { unref?: () => void }).unref?.();
+  }
+  child.on('error', () => {});
+  return child;
+}
+
+function problemOf(answer: string): UnitProblem {
+  const fault = decodePairs(`${answer}\0`);
+  const reason = fault.get('reason');
+  if (reason === undefined) return new UnitProblem('DriverUnavailable', 'the launcher ended before the program started');
+  return new UnitProblem(reason as UnitProblem['reason'], fault.get('message') ?? reason, { isFinal: fault.get('final') === '1' });
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { access, constants, readdir, readFile, writeFile } from 'node:fs/promises';
+import { access, constants, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { UnitProblem } from '../driver.ts';
 import { iptablesJumps, iptablesRules, nftRules, nftTable } from './firewall.ts';
 import type { Pair } from './pairs.ts';
@@ -43,26 +44,35 @@ export class IsolatedNetwork {
       this.#ready = { pairs, since: performance.now() };
       pairs.catch(() => (this.#ready = undefined));
     }
-    this.#timer ??= setInterval(() => void this.#repair(), trust).unref();
+    this.keep();
     return this.#ready.pairs;
+  }
+
+  /** From now on, rules that somebody deletes come back. */
+  keep(): void {
+    this.#timer ??= setInterval(() => void this.#repair(), trust).unref();
+  }
+
+  /** The next start looks at everything again. */
+  forget(): void {
+    this.#ready = undefined;
   }
 
   /** Deletes the bridge and the rules, unless a unit uses them. */
   async tearDown(): Promise<void> {
     const { bridge } = this.#options;
-    const ports = await readdir(`/sys/class/net/${bridge}/brif`).catch(() => undefined);
-    if (ports === undefined || ports.length > 0) return;
-    this.#ready = undefined;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    const tools = await this.#tools();
+    this.#ready = undefined;
+    const tools = await this.#tools().catch(() => undefined);
+    if (tools === undefined || !(await exists(tools.ip, bridge)) || !(await isUnused(tools.ip, bridge))) return;
     await run(tools.ip, ['link', 'delete', bridge]).catch(() => {});
     if (tools.nft !== undefined) await run(tools.nft, ['delete', 'table', 'inet', nftTable(bridge)]).catch(() => {});
     else if (tools.iptables !== undefined) await this.#removeIptables(tools.iptables);
   }
 
   async #repair(): Promise<void> {
-    this.#ready = undefined;
+    this.forget();
     await this.ensure().catch(() => {});
   }
 
@@ -94,7 +104,7 @@ export class IsolatedNetwork {
     const { bridge } = this.#options;
     const existing = await bridgeRange(ip, bridge);
     if (existing !== undefined) return existing;
-    const routes = JSON.parse(await run(ip, ['-j', '-4', 'route', 'show', 'table', 'all'])) as { readonly dst?: string }[];
+    const routes = JSON.parse((await run(ip, ['-j', '-4', 'route', 'show', 'table', 'all'])) || '[]') as { readonly dst?: string }[];
     const range = freeRange(routes.map((route) => route.dst ?? ''));
     if (range === undefined)
       throw new UnitProblem('NetworkUnavailable', 'all address ranges for units overlap with routes of this machine');
@@ -150,6 +160,23 @@ export class IsolatedNetwork {
   }
 }
 
+async function exists(ip: string, bridge: string): Promise<boolean> {
+  return run(ip, ['link', 'show', 'dev', bridge]).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Interfaces disappear a moment after the last process of their unit. */
+async function isUnused(ip: string, bridge: string): Promise<boolean> {
+  for (let tries = 0; tries < 50; tries++) {
+    const ports = await run(ip, ['-j', 'link', 'show', 'master', bridge]).catch(() => '[]');
+    if ((JSON.parse(ports || '[]') as unknown[]).length === 0) return true;
+    await sleep(20);
+  }
+  return false;
+}
+
 interface LinkDescription {
   readonly addr_info?: readonly { readonly family: string; readonly local: string; readonly prefixlen: number }[];
 }
@@ -167,9 +194,10 @@ function formatRange(range: Range): string {
 
 /** The largest packet of the way out. */
 async function linkSize(ip: string): Promise<number> {
-  const routes = JSON.parse(await run(ip, ['-j', '-4', 'route', 'show', 'default'])) as readonly { readonly dev?: string }[];
-  const text = await readFile(`/sys/class/net/${routes[0]?.dev ?? 'lo'}/mtu`, 'utf8').catch(() => '1500');
-  return Math.min(Number(text), 9000);
+  const [route] = JSON.parse((await run(ip, ['-j', '-4', 'route', 'show', 'default'])) || '[]') as readonly { readonly dev?: string }[];
+  if (route?.dev === undefined) return 1500;
+  const [link] = JSON.parse(await run(ip, ['-j', 'link', 'show', 'dev', route.dev])) as readonly { readonly mtu?: number }[];
+  return Math.min(link?.mtu ?? 1500, 9000);
 }
 
 function ignoreExisting(error: Error): void {

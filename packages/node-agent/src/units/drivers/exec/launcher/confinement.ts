@@ -17,7 +17,11 @@ my @denied = (
 # Programs use something else when these do not exist: clone3 (its flags cannot be inspected) and io_uring.
 my @missing = ([435, 435], [425, 425], [426, 426], [427, 427]);
 
-use constant { ALLOW => 0x7fff0000, KILL => 0x80000000, DENY => 0x00050000 | 1, MISSING => 0x00050000 | 38, NO_FAMILY => 0x00050000 | 97 };
+sub ALLOW () { 0x7fff0000 }
+sub KILL () { 0x80000000 }
+sub DENY () { 0x00050001 }
+sub MISSING () { 0x00050026 }
+sub NO_FAMILY () { 0x00050061 }
 
 sub filter_of {
   my ($architecture) = @_;

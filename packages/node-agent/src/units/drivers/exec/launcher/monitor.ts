@@ -1,4 +1,4 @@
-/** Perl: the process that starts a unit, keeps its output and its exit code, and serves the agent. Its argument is the folder of its records. */
+/** Perl: the process that starts a unit, keeps its output and its exit code, and serves the agent. It waits for its instructions on standard input, so that one can be started ahead of time. */
 export const monitorPart = String.raw`
 sub read_all { my ($handle) = @_; my $text = ''; 1 while sysread $handle, $text, 65536, length $text; return $text }
 
@@ -125,13 +125,14 @@ sub give_up {
 }
 
 %spec = pairs_of(read_all(\*STDIN));
+# An agent that ended, or has no use for this launcher.
+exit 0 unless %spec;
 open STDIN, '<', '/dev/null';
 $SIG{PIPE} = 'IGNORE';
 $SIG{$_} = 'IGNORE' for qw(HUP INT);
 my $begun = eval {
   choose_architecture(one('architecture'));
-  $spec{record} = [$ARGV[0]];
-  chdir $ARGV[0] or broken("cannot enter $ARGV[0]");
+  chdir one('record') or broken('cannot enter ' . one('record'));
   leave_agent_group();
   write_record('monitor', join("\0", pid => $$, startTime => start_time($$)) . "\0");
   start_unit();

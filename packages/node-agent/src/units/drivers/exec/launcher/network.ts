@@ -61,7 +61,7 @@ sub link_interface {
     call('dup3', fileno $read, 0, 0);
     call('dup3', fileno $errors_write, $_, 0) for 1, 2;
     %ENV = (PATH => '/usr/sbin:/usr/bin:/sbin:/bin');
-    exec { one('ip') } 'ip', '-batch', '-';
+    { exec { one('ip') } 'ip', '-batch', '-' }
     leave(127);
   }
   close $read;

@@ -69,7 +69,7 @@ sub run_program {
   chdir $options->{directory} or return $failure->("cannot enter the working directory $options->{directory}");
   my @command = @{$options->{command}};
   %ENV = map { my ($name, $value) = split /=/, $_, 2; ($name => $value // '') } @{$options->{environment}};
-  exec { $command[0] } @command;
+  { exec { $command[0] } @command }
   return $failure->("cannot run $command[0]");
 }
 

@@ -1,9 +1,16 @@
 /** Perl: the file system that a unit sees. Runs in the first process of the unit, as root, in namespaces of its own. */
 export const roomPart = String.raw`
-use constant {
-  RDONLY => 1, NOSUID => 2, NODEV => 4, NOEXEC => 8, REMOUNT => 32, BIND => 4096, MOVE => 8192, REC => 16384, PRIVATE => 1 << 18,
-};
-use constant OLD => '/.node';
+sub RDONLY () { 1 }
+sub NOSUID () { 2 }
+sub NODEV () { 4 }
+sub NOEXEC () { 8 }
+sub REMOUNT () { 32 }
+sub BIND () { 4096 }
+sub MOVE () { 8192 }
+sub REC () { 16384 }
+sub PRIVATE () { 1 << 18 }
+# Where the root of the node is while the room is built.
+sub OLD () { '/.node' }
 
 sub mount_at {
   my ($source, $target, $type, $flags, $data) = @_;

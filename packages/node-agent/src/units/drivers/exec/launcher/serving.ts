@@ -3,8 +3,16 @@
  * content. The first frame is a request.
  */
 export const servingPart = String.raw`
-use constant { REQUEST => 0, STDOUT_DATA => 1, STDERR_DATA => 2, EXIT => 3, PROBLEM => 4, STARTED => 5, STDIN_DATA => 6, STDIN_END => 7, SIZE => 8 };
-use constant { CHUNK => 65536, FULL => 262144, DEAF => 4194304 };
+sub REQUEST () { 0 }
+sub EXIT () { 3 }
+sub PROBLEM () { 4 }
+sub STARTED () { 5 }
+sub STDIN_DATA () { 6 }
+sub STDIN_END () { 7 }
+sub SIZE () { 8 }
+sub CHUNK () { 65536 }
+sub FULL () { 262144 }
+sub DEAF () { 4194304 }
 
 our ($main_program, $exit_code, $stop_at, $stopping, $forwarder, $signals, $control, $ports, $everything_ended);
 our (@programs, @clients);

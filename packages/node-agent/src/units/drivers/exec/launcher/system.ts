@@ -1,8 +1,6 @@
 /** Perl: system calls by number, because the essential package of Perl has no module for most of them, and small helpers. */
 export const systemPart = String.raw`
-use strict;
-use warnings;
-no warnings 'exec';
+# No modules, not even strict and warnings: they take longer to load than all of this. The test checks the program with both.
 # Every descriptor above 2 closes when a program starts.
 $^F = 2;
 umask 077;

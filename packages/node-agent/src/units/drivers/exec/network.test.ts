@@ -1,0 +1,129 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { tool } from '@capstan/testbed';
+import { describeUnless } from '@capstan/testbed/vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { echoServer, programFolder } from './testing.ts';
+
+/*
+ * A node and the world around it, as two network namespaces. The world has a server, and an address like those of metadata services; the
+ * node has servers on its address and on its loopback.
+ */
+const names = { node: `capunit-n${process.pid}`, world: `capunit-w${process.pid}` };
+const directory = mkdtempSync(join(tmpdir(), 'capstan-network-'));
+const nft = await tool('nft');
+const iptables = await tool('iptables');
+const problem =
+  process.getuid?.() !== 0
+    ? 'networks of units need root'
+    : 'missing' in nft
+      ? nft.missing
+      : 'missing' in iptables
+        ? iptables.missing
+        : undefined;
+const servers: ChildProcess[] = [];
+
+interface Report {
+  readonly isolation: string;
+  readonly reached: readonly string[];
+  readonly lonely: readonly string[];
+  readonly addresses: readonly string[];
+  readonly links: boolean;
+  readonly linksLeft: number;
+}
+
+const ip = (...args: string[]): string => execFileSync('ip', args, { encoding: 'utf8' });
+const inside = (name: string, command: readonly string[]): readonly [string, ...string[]] => [
+  'nsenter',
+  `--net=/run/netns/${name}`,
+  '--',
+  ...command,
+];
+
+async function serve(name: string, port: number, address: string): Promise<void> {
+  const [program, ...args] = inside(name, echoServer(port, address));
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  servers.push(child);
+  await once(child.stdout!, 'data');
+}
+
+async function report(folder: string, programs: readonly string[]): Promise<Report> {
+  const targets = ['203.0.113.10:7000', '169.254.169.254:7000', '198.51.100.2:7001', '127.0.0.1:7002', '198.51.100.2:7002'];
+  const harness = join(import.meta.dirname, 'network-harness.ts');
+  const command = [process.execPath, harness, join(directory, folder), programs.join(':'), ...targets];
+  const [program, ...args] = inside(names.node, command);
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  for await (const chunk of child.stdout) text += String(chunk);
+  return JSON.parse(text) as Report;
+}
+
+describeUnless(problem, 'the network of isolated units', () => {
+  beforeAll(async () => {
+    for (const name of Object.values(names)) {
+      ip('netns', 'add', name);
+      ip('-n', name, 'link', 'set', 'lo', 'up');
+    }
+    ip('-n', names.node, 'link', 'add', 'out', 'type', 'veth', 'peer', 'name', 'in', 'netns', names.world);
+    ip('-n', names.node, 'address', 'add', '198.51.100.2/24', 'dev', 'out');
+    ip('-n', names.world, 'address', 'add', '198.51.100.1/24', 'dev', 'in');
+    for (const address of ['203.0.113.10', '169.254.169.254']) ip('-n', names.world, 'address', 'add', `${address}/32`, 'dev', 'lo');
+    ip('-n', names.node, 'link', 'set', 'out', 'up');
+    ip('-n', names.world, 'link', 'set', 'in', 'up');
+    ip('-n', names.node, 'route', 'add', 'default', 'via', '198.51.100.1');
+    await serve(names.world, 7000, 'INADDR_ANY');
+    await serve(names.node, 7001, 'INADDR_ANY');
+    await serve(names.node, 7002, 'INADDR_LOOPBACK');
+  });
+
+  afterAll(() => {
+    for (const server of servers) server.kill();
+    for (const name of Object.values(names)) execFileSync('ip', ['netns', 'delete', name]);
+    rmSync(directory, { recursive: true });
+  });
+
+  const expected = (address: string, bridge: RegExp): unknown[] => [
+    '203.0.113.10:7000 open',
+    '169.254.169.254:7000 closed',
+    '198.51.100.2:7001 closed',
+    '127.0.0.1:7002 closed',
+    '198.51.100.2:7002 closed',
+    `${address}:7003 closed`,
+    expect.stringMatching(bridge),
+  ];
+
+  const filters = {
+    nft: () => ({ nft: (nft as { path: string }).path }),
+    iptables: () => {
+      const links = join(`${(iptables as { path: string }).path}.tree`, 'links');
+      const folder = 'path' in iptables && iptables.path.endsWith('-debian') ? links : dirname((iptables as { path: string }).path);
+      return { iptables: join(folder, 'iptables'), 'iptables-restore': join(folder, 'iptables-restore') };
+    },
+  };
+
+  test.each(['nft', 'iptables'] as const)(
+    'with %s: units reach the world, and neither the node nor each other; nothing is left of them',
+    async (name) => {
+      const programs = programFolder(join(directory, `${name}-programs`), {
+        ip: execFileSync('which', ['ip'], { encoding: 'utf8' }).trim(),
+        ...filters[name](),
+      });
+      const before = ip('-n', names.node, '-o', 'link').split('\n').filter(Boolean).length;
+      const seen = await report(name, [programs]);
+      expect(seen.isolation).toBe('full');
+      expect(seen.reached).toEqual(expected(seen.addresses[0]!, /^[\d.]+:7001 closed$/));
+      expect(seen.lonely).toEqual(['203.0.113.10:7000 closed']);
+      expect(seen.links).toBe(true);
+      expect(new Set(seen.addresses).size).toBe(4);
+      expect(seen.linksLeft).toBe(before);
+      const rules = execFileSync(
+        ...(([program, ...args]) => [program, args] as const)(inside(names.node, [(nft as { path: string }).path, 'list', 'ruleset'])),
+        { encoding: 'utf8' },
+      );
+      expect(rules).not.toContain('captest0');
+    },
+  );
+});
