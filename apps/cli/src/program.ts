@@ -13,10 +13,12 @@ import { addAllocations } from './program-allocations.ts';
 import { addAudit } from './program-audit.ts';
 import { addAuthority } from './program-authority.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
+import { addHelp } from './program-help.ts';
 import { addKubelets } from './program-kubelets.ts';
 import { addNodes } from './program-nodes.ts';
 import { addControllers, addRuntimeApi, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
 import { addQuotas } from './program-quotas.ts';
+import { addSession } from './program-session.ts';
 import { addTasks } from './program-tasks.ts';
 import { addUnits } from './program-units.ts';
 import { addWorkspaces } from './program-workspaces.ts';
@@ -77,7 +79,7 @@ const runtimeConfigOption = (): Option =>
     'enable API versions that are off by default, such as admissionregistration.k8s.io/v1beta1=true for mutating admission policies',
   ).argParser(parseRuntimeConfig);
 
-function createProgram(): Command {
+export function createProgram(): Command {
   const program = new Command('capstan')
     .description('A GPU cloud that anyone can run, behind one Kubernetes-compatible API.')
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'capstan: ')) })
@@ -161,7 +163,8 @@ function createProgram(): Command {
   addAudit(program);
   addAuthority(program);
   addSnapshot(program);
-  program.commandsGroup('Workspaces:');
+  program.commandsGroup('Workspaces and users:');
+  addSession(program);
   addWorkspaces(program);
   addBindings(program);
   program.commandsGroup('The fleet:');
@@ -171,6 +174,7 @@ function createProgram(): Command {
   addTasks(program);
   addKubelets(program);
   program.commandsGroup('Commands:');
+  addHelp(program);
   program
     .command('version')
     .description('Print the versions of Capstan, its Kubernetes API, Node and SQLite.')

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { isObject, type JsonObject, parseYaml } from '@capstan/machinery';
 import { dump } from 'js-yaml';
 import { Failure } from '../failure.ts';
@@ -9,8 +9,18 @@ import { Failure } from '../failure.ts';
 const currentName = 'workspace.kcp.io/current';
 const previousName = 'workspace.kcp.io/previous';
 
+type Part = 'clusters' | 'contexts' | 'users';
+
 interface Named extends JsonObject {
   name: string;
+}
+
+/** A context, as people see it. */
+export interface ContextEntry {
+  readonly name: string;
+  readonly server: string;
+  readonly user: string;
+  readonly namespace: string;
 }
 
 /** A kubeconfig that is changed in place. */
@@ -23,9 +33,15 @@ export class KubeconfigFile {
     this.#content = content;
   }
 
-  /** The named one, else the first that kubectl would use. */
+  /** The named one, else the first that kubectl would use. It need not exist. */
+  static open(named: string | undefined): KubeconfigFile {
+    const path = pathOf(named);
+    return existsSync(path) ? KubeconfigFile.read(path) : new KubeconfigFile(path, { apiVersion: 'v1', kind: 'Config' });
+  }
+
+  /** The same, which must exist. */
   static read(named: string | undefined): KubeconfigFile {
-    const path = named ?? process.env['KUBECONFIG']?.split(delimiter).find(Boolean) ?? join(homedir(), '.kube', 'config');
+    const path = pathOf(named);
     if (!existsSync(path)) throw new Failure('usage', `${path} does not exist. Name a kubeconfig with --kubeconfig or in KUBECONFIG.`);
     const content = parseYaml(readFileSync(path, 'utf8'));
     if (!isObject(content)) throw new Failure('usage', `${path}: expected a kubeconfig, found something that is not a mapping.`);
@@ -52,7 +68,63 @@ export class KubeconfigFile {
     this.#put('clusters', { name: currentName, cluster: { ...cluster, server } });
     this.#put('contexts', { name: currentName, context: { ...fields(context.context), cluster: currentName } });
     this.#content['current-context'] = currentName;
+    this.#write();
+  }
+
+  get currentContext(): string {
+    return this.#current;
+  }
+
+  get contexts(): readonly ContextEntry[] {
+    return this.#list('contexts').map((entry) => {
+      const { cluster, user, namespace } = fields(entry['context']);
+      const server = fields(this.#list('clusters').find(({ name }) => name === cluster)?.['cluster'])['server'];
+      return { name: entry.name, server: textOf(server), user: textOf(user), namespace: textOf(namespace) };
+    });
+  }
+
+  /** The settings of a user, which hold credentials. */
+  userOf(context: string): JsonObject {
+    const user = fields(this.#contextNamed(context)['context'])['user'];
+    return fields(this.#list('users').find(({ name }) => name === user)?.['user']);
+  }
+
+  /** Adds a context with a cluster and a user of the same name, or replaces them, and makes it the current one. */
+  putContext(name: string, { cluster, user }: { readonly cluster: JsonObject; readonly user: JsonObject }): void {
+    this.#put('clusters', { name, cluster });
+    this.#put('users', { name, user });
+    this.#put('contexts', { name, context: { cluster: name, user: name } });
+    this.#content['current-context'] = name;
+    this.#write();
+  }
+
+  useContext(name: string): void {
+    this.#contextNamed(name);
+    this.#content['current-context'] = name;
+    this.#write();
+  }
+
+  /** Replaces the credentials of a context's user. */
+  putUser(context: string, user: JsonObject): void {
+    const name = textOf(fields(this.#contextNamed(context)['context'])['user']);
+    this.#put('users', { name, user });
+    this.#write();
+  }
+
+  /** Removes a context, and its cluster and user unless another context uses them. */
+  deleteContext(name: string): void {
+    const { cluster, user } = fields(this.#contextNamed(name)['context']);
+    this.#remove('contexts', name);
+    const others = this.#list('contexts').map((entry) => fields(entry['context']));
+    if (others.every((other) => other['cluster'] !== cluster)) this.#remove('clusters', textOf(cluster));
+    if (others.every((other) => other['user'] !== user)) this.#remove('users', textOf(user));
+    if (this.#current === name) this.#content['current-context'] = '';
+    this.#write();
+  }
+
+  #write(): void {
     const temporary = `${this.path}.new`;
+    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
     writeFileSync(temporary, dump(this.#content, { lineWidth: -1 }), { mode: 0o600 });
     renameSync(temporary, this.path);
   }
@@ -61,15 +133,18 @@ export class KubeconfigFile {
     return textOf(this.#content['current-context']);
   }
 
-  #list(part: 'clusters' | 'contexts'): Named[] {
+  #remove(part: Part, removed: string): void {
+    this.#content[part] = this.#list(part).filter(({ name }) => name !== removed);
+  }
+
+  #list(part: Part): Named[] {
     const list = this.#content[part];
     return Array.isArray(list) ? (list as Named[]) : [];
   }
 
   #contextNamed(name: string): Named {
     const found = this.#list('contexts').find((one) => one.name === name);
-    if (found === undefined)
-      throw new Failure('usage', `${this.path} has no context "${name}". Choose one with "kubectl config use-context".`);
+    if (found === undefined) throw new Failure('usage', `${this.path} has no context "${name}". Choose one with "capstan context use".`);
     return found;
   }
 
@@ -80,9 +155,13 @@ export class KubeconfigFile {
     return fields(found['cluster']);
   }
 
-  #put(part: 'clusters' | 'contexts', entry: Named): void {
+  #put(part: Part, entry: Named): void {
     this.#content[part] = [...this.#list(part).filter(({ name }) => name !== entry.name), entry];
   }
+}
+
+function pathOf(named: string | undefined): string {
+  return named ?? process.env['KUBECONFIG']?.split(delimiter).find(Boolean) ?? join(homedir(), '.kube', 'config');
 }
 
 function textOf(value: unknown): string {

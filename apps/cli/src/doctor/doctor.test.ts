@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startTestServer } from '@capstan/apiserver/testing';
+import { expect, test, vi } from 'vitest';
+import { examine } from './doctor.ts';
+import { cgroupCheck, nodeCheck, portCheck, programPath } from './machine.ts';
+import { clockCheck, serverChecks } from './server.ts';
+
+test('one line for each check, and an exit code for scripts', async () => {
+  await using server = await startTestServer();
+  const lines: string[] = [];
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((line) => lines.push(String(line)) > 0);
+  const code = await examine({ kubeconfig: server.kubeconfigPath });
+  spy.mockRestore();
+  expect(lines.every((line) => /^(ok|missing|wrong) {3,}\S/.test(line))).toBe(true);
+  expect(lines.join('')).toMatch(/^ok +server +version v1\.\d+\S*, answers in \d+ ms$/m);
+  expect(lines.join('')).toMatch(/^ok +clock +as that of the server$/m);
+  expect(code).toBe(lines.some((line) => line.startsWith('wrong')) ? 1 : 0);
+});
+
+test('a server that does not answer is wrong, a missing kubeconfig is not', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'capstan-doctor-'));
+  const kubeconfig = join(directory, 'config');
+  expect(await serverChecks({ kubeconfig })).toMatchObject([
+    { name: 'kubeconfig', state: 'missing', advice: expect.stringContaining('capstan login') },
+  ]);
+  writeFileSync(
+    kubeconfig,
+    '{clusters: [{name: a, cluster: {server: "http://127.0.0.1:1"}}], contexts: [{name: a, context: {cluster: a}}], current-context: a}',
+  );
+  expect(await serverChecks({ kubeconfig })).toMatchObject([
+    { state: 'ok' },
+    { name: 'server', state: 'wrong', advice: expect.stringContaining('capstan up') },
+  ]);
+  rmSync(directory, { recursive: true });
+});
+
+test.each([
+  [0, 'ok'],
+  [29_000, 'ok'],
+  [-120_000, 'wrong'],
+])('a clock that differs by %i ms is %s', (skew, state) => {
+  const now = Date.parse('2026-01-01T00:00:00Z');
+  expect(clockCheck(now + skew, now)[0]).toMatchObject({ state });
+});
+
+test('cgroups, programs, ports and versions of Node', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'capstan-doctor-'));
+  expect(cgroupCheck(join(directory, 'none')).state).toBe('missing');
+  expect(cgroupCheck(directory)).toMatchObject({ state: 'missing', found: 'version 1' });
+  writeFileSync(join(directory, 'cgroup.controllers'), 'cpuset cpu io memory\n');
+  expect(cgroupCheck(directory)).toMatchObject({ state: 'missing', found: 'version 2 without pids' });
+  writeFileSync(join(directory, 'cgroup.controllers'), 'cpu memory pids\n');
+  expect(cgroupCheck(directory)).toMatchObject({ state: 'ok' });
+  mkdirSync(join(directory, 'bin'));
+  writeFileSync(join(directory, 'bin/tool'), '');
+  expect(programPath('tool', [join(directory, 'bin')])).toBeUndefined();
+  chmodSync(join(directory, 'bin/tool'), 0o755);
+  expect(programPath('tool', [join(directory, 'bin')])).toBe(join(directory, 'bin/tool'));
+  expect([nodeCheck('24.1.0').state, nodeCheck('20.9.0').state]).toEqual(['ok', 'wrong']);
+  await using used = createServer();
+  await once(used.listen(0, '127.0.0.1'), 'listening');
+  expect(await portCheck((used.address() as AddressInfo).port)).toMatchObject({ state: 'missing', found: expect.stringContaining('used') });
+  rmSync(directory, { recursive: true });
+});

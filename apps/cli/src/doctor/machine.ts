@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { userInfo } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { defaultHealthPort, defaultPlatformHealthPort, defaultPort } from '../commands/options.ts';
+import { formatBytes } from '../units/words.ts';
+
+/** `missing`: something works less well without it. `wrong`: something does not work. */
+export interface Check {
+  readonly name: string;
+  readonly state: 'ok' | 'missing' | 'wrong';
+  readonly found: string;
+  /** What to do about it. */
+  readonly advice?: string;
+}
+
+const ok = (name: string, found: string): Check => ({ name, state: 'ok', found });
+const missing = (name: string, found: string, advice: string): Check => ({ name, state: 'missing', found, advice });
+
+/** Where system programs are, also if they are not in the PATH of this user. */
+const folders = (): string[] =>
+  [...new Set([...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin', '/usr/bin', '/bin'])].filter(Boolean);
+
+export function programPath(name: string, places: readonly string[] = folders()): string | undefined {
+  return places
+    .map((folder) => join(folder, name))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** What this machine offers to Capstan, as a server and as a node. */
+export async function machineChecks(): Promise<Check[]> {
+  return [
+    nodeCheck(process.versions.node),
+    userCheck(),
+    cgroupCheck('/sys/fs/cgroup'),
+    programCheck('perl', 'units without an image need it', 'apt install perl-base'),
+    programCheck('ip', 'units get no network of their own', 'apt install iproute2'),
+    programCheck('nft', 'units are not kept out of the network of the node', 'apt install nftables'),
+    containerCheck(),
+    await gpuCheck(),
+    diskCheck(process.cwd()),
+    ...(await Promise.all([defaultPort, defaultHealthPort, defaultPlatformHealthPort].map(portCheck))),
+  ];
+}
+
+export function nodeCheck(version: string): Check {
+  const isNew = Number(version.split('.')[0]) >= 24;
+  return isNew
+    ? ok('node', version)
+    : { name: 'node', state: 'wrong', found: `${version} is too old`, advice: 'Run "npm ci", which installs Node 24 beside it' };
+}
+
+function userCheck(): Check {
+  const { uid, username } = userInfo();
+  if (uid === 0) return ok('user', 'root: units are isolated from each other and from this machine');
+  return missing(
+    'user',
+    `${username} is not root: units on this machine run as ${username}, without isolation`,
+    'Run the agent as root to isolate them',
+  );
+}
+
+export function cgroupCheck(root: string): Check {
+  if (!existsSync(root))
+    return missing('cgroups', `${root} does not exist`, 'Without it units have no limits of memory and processor time');
+  if (!existsSync(join(root, 'cgroup.controllers')))
+    return missing('cgroups', 'version 1', 'Boot with systemd.unified_cgroup_hierarchy=1: without version 2 units have no limits');
+  const controllers = readFileSync(join(root, 'cgroup.controllers'), 'utf8').trim().split(' ');
+  const absent = ['cpu', 'memory', 'pids'].filter((name) => !controllers.includes(name));
+  if (absent.length > 0) return missing('cgroups', `version 2 without ${absent.join(', ')}`, 'Units have no limits of these');
+  return ok('cgroups', 'version 2');
+}
+
+function programCheck(name: string, why: string, install: string): Check {
+  const path = programPath(name);
+  return path === undefined ? missing(name, `not installed: ${why}`, `Install it, on Debian and Ubuntu with "${install}"`) : ok(name, path);
+}
+
+function containerCheck(): Check {
+  const sockets = [
+    process.env['DOCKER_HOST']?.replace(/^unix:\/\//, ''),
+    '/run/podman/podman.sock',
+    process.env['XDG_RUNTIME_DIR'] && join(process.env['XDG_RUNTIME_DIR'], 'podman/podman.sock'),
+    '/var/run/docker.sock',
+  ];
+  const found = sockets.find((path) => path !== undefined && path !== '' && existsSync(path));
+  if (found !== undefined) return ok('images', found);
+  return missing(
+    'images',
+    'no socket of Podman or Docker: units with an image do not run here',
+    'Install Podman and run "systemctl enable --now podman.socket"',
+  );
+}
+
+async function gpuCheck(): Promise<Check> {
+  const smi = programPath('nvidia-smi');
+  if (smi !== undefined) {
+    try {
+      const { stdout } = await promisify(execFile)(smi, ['--query-gpu=name', '--format=csv,noheader'], { timeout: 10_000 });
+      const names = stdout.trim().split('\n').filter(Boolean);
+      if (names.length > 0) return ok('gpus', `${names.length} × ${[...new Set(names)].join(', ')}`);
+    } catch (error) {
+      return {
+        name: 'gpus',
+        state: 'wrong',
+        found: `nvidia-smi fails: ${(error as Error).message.split('\n')[0]}`,
+        advice: 'Check the driver',
+      };
+    }
+  }
+  if (existsSync('/dev/kfd')) return ok('gpus', 'AMD (/dev/kfd)');
+  return missing('gpus', 'none', 'Pretend some with "capstan up --gpus FILE" to try the fleet');
+}
+
+const leastDisk = 2 ** 30;
+
+function diskCheck(folder: string): Check {
+  const { bavail, bsize } = statfsSync(folder);
+  const free = bavail * bsize;
+  if (free >= leastDisk) return ok('disk', `${formatBytes(free)} free here`);
+  return { name: 'disk', state: 'wrong', found: `only ${formatBytes(free)} free here`, advice: 'Free some: a full disk stops writes' };
+}
+
+export async function portCheck(port: number): Promise<Check> {
+  const name = `port ${port}`;
+  const server = createServer();
+  const problem = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+    server.once('error', resolve);
+    server.listen(port, '127.0.0.1', () => resolve(undefined));
+  });
+  server.close();
+  if (problem === undefined) return ok(name, 'free');
+  return missing(
+    name,
+    problem.code === 'EADDRINUSE' ? 'used, perhaps by a running "capstan up"' : problem.message,
+    'Choose another for a second server with --port',
+  );
+}
