@@ -165,9 +165,13 @@ function addLifecycle(program: Command): void {
   addCommand(program, 'stop <units...>', 'Stop units. Their GPUs are released; files in storages stay.')
     .addOption(noWait())
     .action(async (names: string[], flags: StopFlags) => (await import('./units/lifecycle.ts')).stopUnits(names, flags));
-  addCommand(program, 'start <units...>', 'Start units again that were stopped or have ended.').action(
-    async (names: string[], flags: UnitFlags) => (await import('./units/lifecycle.ts')).startUnits(names, flags),
-  );
+  addCommand(
+    program,
+    'start <units...>',
+    'Start units again that were stopped or have ended. Files are uploaded again from the working directory.',
+  )
+    .addOption(new Option('--max-upload <amount>', 'how much may be uploaded (default: 512Mi)'))
+    .action(async (names: string[], flags: UnitFlags) => (await import('./units/lifecycle.ts')).startUnits(names, flags));
   addCommand(program, 'rm <units...>', 'Delete units that have ended.')
     .addOption(new Option('-f, --force', 'also those that run'))
     .addOption(noWait())

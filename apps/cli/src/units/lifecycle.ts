@@ -1,8 +1,11 @@
 import type { GPUUnit } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import { exitCodes, Failure } from '../failure.ts';
+import { Foreground } from './foreground.ts';
+import { Progress } from './progress.ts';
 import { isOver, outcomeOf, phaseOf, progressOf } from './state.ts';
 import { answered, findUnit, openUnits, type UnitFlags, type Units } from './units.ts';
+import { filesToUpload } from './upload/working-directory.ts';
 import { unitUntil, watchUnit } from './watch.ts';
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -28,8 +31,9 @@ export async function stopUnits(names: readonly string[], { wait, ...flags }: St
 }
 
 /** Starts units that were stopped or have ended. */
-export async function startUnits(names: readonly string[], flags: UnitFlags): Promise<void> {
+export async function startUnits(names: readonly string[], flags: UnitFlags & { readonly maxUpload?: string }): Promise<void> {
   using units = openUnits(flags);
+  const progress = new Progress();
   for (const name of names) {
     const unit = await findUnit(units, name);
     if (unit.spec.running && !isOver(unit)) {
@@ -41,7 +45,10 @@ export async function startUnits(names: readonly string[], flags: UnitFlags): Pr
       const { metadata } = await setRunning(units, name, false);
       await unitUntil(units, { name, uid: metadata.uid }, (seen) => isOver(seen) && seen.status?.phase === 'Stopped');
     }
-    await setRunning(units, name, true);
+    const listing = unit.spec.upload ? filesToUpload(process.cwd(), flags.maxUpload, progress) : undefined;
+    const started = await setRunning(units, name, true);
+    // The node has kept no files of the start before.
+    await new Foreground({ units, unit: started, listing, progress, tty: false }).upload();
     write(`${name}: starting. Next: capstan logs -f ${name}`);
   }
 }

@@ -57,6 +57,7 @@ test('leaves out large files, sockets and the data of a Capstan server, and says
   put('small', 'x');
   put('large');
   truncateSync(join(directory, 'large'), 2000);
+  symlinkSync('/usr/bin/python3', join(directory, 'python'));
   put('capstan-data/admin.kubeconfig');
   put('capstan-data/pki/ca.key');
   await using server = createServer();
@@ -66,6 +67,7 @@ test('leaves out large files, sockets and the data of a Capstan server, and says
   expect(leftOut.map(({ path, why }) => `${path}: ${why}`)).toEqual([
     'capstan-data: it has the keys of a Capstan server',
     'large: it has 2.0 KiB, and files of more than 1000 B are left out',
+    'python: it is a link that leads out of the folder, to /usr/bin/python3',
     'socket: it is neither a file nor a folder nor a link',
   ]);
 });

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, relative, sep } from 'node:path';
 import type { ArchiveEntry } from '../../archive/entry.ts';
+import { staysInside } from '../../archive/extract.ts';
 import { Failure } from '../../failure.ts';
 import { formatBytes, shownPath } from '../words.ts';
 import { IgnoreRules } from './ignore-rules.ts';
@@ -100,7 +101,9 @@ class Walk implements Listing {
     if (found.isDirectory()) this.entries.push({ ...common, type: 'folder' });
     else if (found.isSymbolicLink()) {
       const target = readlinkSync(bytesOf(`${this.folder}/${path}`), { encoding: 'buffer' }).toString('latin1');
-      this.entries.push({ ...common, type: 'link', target });
+      // Nodes refuse such links: they would lead into their own files.
+      if (staysInside(path, target)) this.entries.push({ ...common, type: 'link', target });
+      else this.leftOut.push({ path, why: `it is a link that leads out of the folder, to ${shownPath(target)}` });
     } else if (!found.isFile()) this.leftOut.push({ path, why: 'it is neither a file nor a folder nor a link' });
     else if (found.size > this.#limits.file) {
       const why = `it has ${formatBytes(found.size)}, and files of more than ${formatBytes(this.#limits.file)} are left out`;
