@@ -144,6 +144,12 @@ function addAgent(program: Command): void {
     .addOption(
       new Option('--gpus <file>', 'a file that declares GPUs, for a machine without any (default: gpus.yaml in the state directory)'),
     )
+    .addOption(
+      new Option(
+        '--process-driver <name>',
+        'who runs tasks: systemd, or the agent itself (default: systemd where it is the first process)',
+      ).choices(['auto', 'systemd', 'supervisor']),
+    )
     .addOption(new Option('--enroll-only', 'end when this machine is a node'))
     .addOption(
       new Option('--heartbeat-seconds <number>', 'how often the agent shows that it is alive')

@@ -13,6 +13,7 @@ import { StateDirectory } from './identity/state.ts';
 import { addressesOf, describeMachine } from './inventory/machine.ts';
 import { NodeReporter } from './inventory/node-reporter.ts';
 import { type Facts, nodeStatus, type ReportedStatus } from './inventory/node-status.ts';
+import type { DriverName } from './processes/choice.ts';
 import { type NodeHandlers, type RoutedRequest, refuse, routeRequests } from './requests/router.ts';
 import { TaskRunner } from './tasks/task-runner.ts';
 import { type UnitOptions, UnitRunner } from './units/unit-runner.ts';
@@ -40,6 +41,8 @@ export interface AgentOptions {
   readonly gpuIntervals?: Partial<Intervals>;
   /** How units are run. Without it, this machine runs none. */
   readonly units?: UnitOptions;
+  /** Who runs the processes of tasks and services. */
+  readonly processDriver?: DriverName | undefined;
   /** How often upgrades are looked for, in milliseconds. */
   readonly upgradeInterval?: number;
   /** Names the installation that upgrades change; that of this process if absent. */
@@ -114,7 +117,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   const describe = await describer(options);
   await using gpus = await startMonitor(options, { node, onChange: report });
   monitor = gpus;
-  await using runner = await TaskRunner.open({ client, node, stateDirectory, gpus, backoff, log });
+  await using runner = await TaskRunner.open({ client, node, stateDirectory, gpus, backoff, driver: options.processDriver, log });
   tasks = runner;
   await using unitRunner = await UnitRunner.open({
     drivers: [],

@@ -9,6 +9,7 @@ export type { Aggregate, GpuPoint, ProcessSample, Range } from './gpus/samples/h
 export { describeXid, type Xid, type XidClass } from './gpus/xid/table.ts';
 export { AgentError, type AgentFault } from './identity/error.ts';
 export type { JoinOptions } from './identity/membership.ts';
+export type { DriverName } from './processes/choice.ts';
 export { echo } from './requests/echo.ts';
 export { type NodeHandlers, type NodeRoute, type RoutedRequest, refuse } from './requests/router.ts';
 export { prefixVariable, restartCode } from './upgrade/launcher.ts';

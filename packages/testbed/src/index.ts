@@ -14,6 +14,7 @@ export { type Connection, kubeconfigText, readConnection } from './kubeconfig.ts
 export { type KubeletCluster, type KubeletClusterOptions, kubeletProblem, startKubeletCluster } from './kubelets/cluster.ts';
 export type { ImageDescription } from './kubelets/images.ts';
 export { NetworkNamespace } from './network-namespace.ts';
+export { SystemdMachine } from './systemd-machine.ts';
 export { freePort, type TemporaryDirectory, temporaryDirectory } from './temporary.ts';
 export type { ToolName } from './tools/catalogue.ts';
 export { handOver } from './tools/hand-over.ts';

@@ -1,5 +1,5 @@
 import { isNodeName } from '@capstan/api';
-import { AgentError, checkAgent, echo, enrollMachine, prefixVariable, restartCode, runAgent } from '@capstan/node-agent';
+import { AgentError, checkAgent, type DriverName, echo, enrollMachine, prefixVariable, restartCode, runAgent } from '@capstan/node-agent';
 import { Failure } from '../failure.ts';
 import { holdDirectory, nodeAgentHolder } from '../holder.ts';
 import { type LogFormat, processLog } from '../log.ts';
@@ -19,6 +19,7 @@ export interface NodeAgentFlags {
   readonly gpus?: string;
   readonly heartbeatSeconds: number;
   readonly echo?: boolean;
+  readonly processDriver?: DriverName;
   readonly enrollOnly?: boolean;
   readonly selfCheck?: boolean;
   readonly logFormat?: LogFormat;
@@ -40,6 +41,7 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
       stateDirectory: stateDir,
       join,
       declaredGpus: gpus,
+      processDriver: flags.processDriver,
       version: capstanVersion(),
       heartbeatInterval: heartbeatSeconds * 1000,
       handlers: echoes === true ? echo : {},

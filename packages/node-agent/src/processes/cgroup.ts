@@ -34,15 +34,20 @@ export class ProcessGroup {
   }
 }
 
+/** Where cgroups of version 2 are mounted; undefined if they are not. */
+export async function cgroupMount(): Promise<string | undefined> {
+  const mounts = await readFile('/proc/self/mounts', 'utf8').catch(() => '');
+  return mounts
+    .split('\n')
+    .map((line) => line.split(' '))
+    .find(([, , type]) => type === 'cgroup2')?.[1];
+}
+
 /**
  * The folder below which the agent may create groups; undefined if this machine has no cgroup v2 with `cgroup.kill`, or the agent may not write there.
  */
 export async function processGroups(name: string): Promise<string | undefined> {
-  const mounts = await readFile('/proc/self/mounts', 'utf8').catch(() => '');
-  const mount = mounts
-    .split('\n')
-    .map((line) => line.split(' '))
-    .find(([, , type]) => type === 'cgroup2')?.[1];
+  const mount = await cgroupMount();
   if (mount === undefined) return undefined;
   const own = (await readFile('/proc/self/cgroup', 'utf8')).split('\n').find((line) => line.startsWith('0::'));
   const directory = join(mount, own?.slice('0::'.length) ?? '/', name);

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ProcessGroup } from './cgroup.ts';
-import { checkId, type ProcessDriver, ProcessExists, type ProcessOutput, type ProcessSpec, type ProcessState } from './driver.ts';
-import { bootId, isMarked, marker, processEntry, processesOf } from './proc.ts';
-import { records, shimScript } from './shim.ts';
+import type { ProcessSpec } from './driver.ts';
+import { marker } from './proc.ts';
+import { shimArguments } from './shim.ts';
+import { ShimDriver, type Starting } from './shim-driver.ts';
 
 export interface SupervisorOptions {
   /** Holds one folder for each process. */
@@ -14,163 +13,33 @@ export interface SupervisorOptions {
   readonly groups: string | undefined;
 }
 
-/** In milliseconds, between two looks at processes that are ending. */
-const interval = 20;
-/** In milliseconds: a shim that has not begun by then never will. */
-const startTimeout = 10_000;
-
 /** Runs processes without the help of an init system: each in a session and, where possible, a cgroup of its own. */
-export class Supervisor implements ProcessDriver {
+export class Supervisor extends ShimDriver {
   readonly name = 'supervisor';
-  readonly #options: SupervisorOptions;
+  readonly #groups: string | undefined;
 
-  constructor(options: SupervisorOptions) {
-    this.#options = options;
+  constructor({ directory, groups }: SupervisorOptions) {
+    super(directory);
+    this.#groups = groups;
   }
 
-  async start(spec: ProcessSpec): Promise<void> {
-    checkId(spec.id);
-    const folder = await this.#createRecords(spec);
-    const group = this.#groupOf(spec.id);
+  protected async launch(spec: ProcessSpec, folder: string): Promise<Starting> {
+    const group = await this.groupOf(spec.id);
     await group?.create();
-    const args = ['-c', shimScript, 'capstan', folder, spec.workingDirectory ?? '/', String(spec.outputLimit), group?.entrance ?? ''];
-    const child = spawn('/bin/sh', [...args, ...spec.command], {
+    const child = spawn('/bin/sh', shimArguments(spec, { folder, entrance: group?.entrance ?? '' }), {
       detached: true,
       stdio: 'ignore',
       cwd: '/',
       env: { PATH: process.env['PATH'], ...spec.environment, [marker]: spec.id },
     });
-    let failure: Error | undefined;
-    child.once('error', (error) => (failure = error));
+    let failure: string | undefined;
+    child.once('error', ({ message }) => (failure = message));
+    child.once('exit', (code) => (failure ??= `the shim ended with ${code}`));
     child.unref();
-    for (let waited = 0; waited < startTimeout; waited += interval) {
-      if (failure !== undefined) throw failure;
-      if ((await read(join(folder, records.pid))) !== undefined) return;
-      if (child.exitCode !== null) break;
-      await sleep(interval);
-    }
-    throw new Error(`the process ${spec.id} could not be started in ${folder}`);
+    return { failure: () => failure };
   }
 
-  async find(id: string): Promise<ProcessState | undefined> {
-    checkId(id);
-    const folder = join(this.#options.directory, id);
-    if ((await read(join(folder, records.spec))) === undefined) return undefined;
-    const [pidText, boot] = await Promise.all([read(join(folder, records.pid)), read(join(folder, records.boot))]);
-    const isRunning = pidText !== undefined && boot === (await bootId()) && (await isShim(Number(pidText), id));
-    // Read last: the exit code is written before the shim ends.
-    const exit = await read(join(folder, records.exit));
-    if (exit !== undefined) return { phase: 'exited', code: Number(exit) };
-    if (isRunning) return { phase: 'running', pid: Number(pidText) };
-    if (pidText === undefined) return { phase: 'lost', reason: 'it was about to start when the agent ended' };
-    return { phase: 'lost', reason: boot === (await bootId()) ? 'it was killed from outside' : 'the machine restarted' };
-  }
-
-  async output(id: string): Promise<ProcessOutput> {
-    checkId(id);
-    const folder = join(this.#options.directory, id);
-    // In this order: the output is truncated before it is complete.
-    const complete = await exists(join(folder, records.complete));
-    return { file: join(folder, records.output), truncated: await exists(join(folder, records.truncated)), complete };
-  }
-
-  async kill(id: string, grace: number): Promise<void> {
-    const until = performance.now() + grace;
-    const session = await this.#sessionOf(id);
-    let isForced = false;
-    let asked: ReadonlySet<number> = new Set();
-    for (;;) {
-      const left = await this.#processes(id, session);
-      if (left.length === 0) break;
-      isForced ||= performance.now() >= until;
-      if (isForced) await this.#groupOf(id)?.killAll();
-      for (const pid of left) if (isForced || !asked.has(pid)) signal(pid, isForced ? 'SIGKILL' : 'SIGTERM');
-      asked = new Set([...asked, ...left]);
-      await sleep(interval);
-    }
-    await this.#groupOf(id)?.remove();
-  }
-
-  async forget(id: string): Promise<void> {
-    if ((await this.find(id))?.phase === 'running') throw new Error(`the process ${id} is still running`);
-    await this.#groupOf(id)?.remove();
-    await rm(join(this.#options.directory, id), { recursive: true, force: true });
-  }
-
-  async list(): Promise<string[]> {
-    return readdir(this.#options.directory).catch(() => []);
-  }
-
-  /** Written and synced before the process starts, so that an id is never used twice. */
-  async #createRecords(spec: ProcessSpec): Promise<string> {
-    const folder = join(this.#options.directory, spec.id);
-    await mkdir(this.#options.directory, { recursive: true, mode: 0o700 });
-    try {
-      await mkdir(folder, { mode: 0o700 });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw new ProcessExists(`a process ${spec.id} was started before`);
-      throw error;
-    }
-    const { id, command, workingDirectory, outputLimit } = spec;
-    await writeSynced(join(folder, records.boot), await bootId());
-    // The environment may hold secrets and is not needed to find the process again.
-    await writeSynced(join(folder, records.spec), JSON.stringify({ id, command, workingDirectory, outputLimit }));
-    return folder;
-  }
-
-  async #sessionOf(id: string): Promise<number | undefined> {
-    const state = await this.find(id);
-    return state?.phase === 'running' ? (await processEntry(state.pid))?.session : undefined;
-  }
-
-  async #processes(id: string, session: number | undefined): Promise<number[]> {
-    const members = (await this.#groupOf(id)?.members()) ?? [];
-    const entries = await Promise.all(members.map(processEntry));
-    const alive = entries.filter((entry) => entry !== undefined && !entry.isZombie).map((entry) => entry!.pid);
-    return alive.length > 0 ? alive : processesOf(id, session);
-  }
-
-  #groupOf(id: string): ProcessGroup | undefined {
-    const { groups } = this.#options;
-    return groups === undefined ? undefined : new ProcessGroup(join(groups, id));
-  }
-}
-
-/** Pids are reused, so the process must also carry the marker. */
-async function isShim(pid: number, id: string): Promise<boolean> {
-  const entry = await processEntry(pid);
-  return entry !== undefined && !entry.isZombie && (await isMarked(pid, id));
-}
-
-function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It has ended meanwhile.
-  }
-}
-
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function read(file: string): Promise<string | undefined> {
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch {
-    return undefined;
-  }
-}
-
-async function writeSynced(file: string, text: string): Promise<void> {
-  const handle = await open(file, 'wx', 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
+  protected async groupOf(id: string): Promise<ProcessGroup | undefined> {
+    return this.#groups === undefined ? undefined : new ProcessGroup(join(this.#groups, id));
   }
 }

@@ -38,6 +38,21 @@ export function driverSuite(renew: () => ProcessDriver): void {
     expect(await renew().find(spec.id)).toBeUndefined();
   });
 
+  test('passes arguments and variables as they are', async () => {
+    const odd = `$HOME \${PATH} %n %% $$ 'single' "double" \\ back*slash`;
+    const environment = { ODD: `${odd}\nand a second line` };
+    const spec: ProcessSpec = {
+      id: newId(),
+      command: ['/bin/sh', '-c', 'printf "%s\\n" "$@" "$ODD"', 'sh', odd, ''],
+      environment,
+      outputLimit: 1 << 20,
+    };
+    await renew().start(spec);
+    expect(await ended(spec.id)).toEqual({ phase: 'exited', code: 0 });
+    expect(await outputOf(spec.id)).toBe(`${odd}\n\n${environment.ODD}\n`);
+    await renew().forget(spec.id);
+  });
+
   test('a program that does not exist exits with 127', async () => {
     const spec: ProcessSpec = { id: newId(), command: ['/does/not/exist'], outputLimit: 1000 };
     await renew().start(spec);

@@ -4,7 +4,8 @@ import type { GpuReading, NodeTaskStatus } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import type { BackoffOptions } from '@capstan/machinery';
 import { processGroups } from '../processes/cgroup.ts';
-import { Supervisor } from '../processes/supervisor.ts';
+import { chooseDriver, type DriverName } from '../processes/choice.ts';
+import type { ProcessDriver } from '../processes/driver.ts';
 import type { RoutedRequest } from '../requests/router.ts';
 import { Services } from '../services/services.ts';
 import { momentNow } from '../time/moment.ts';
@@ -32,6 +33,8 @@ export interface TaskRunnerOptions {
   readonly stateDirectory: string;
   readonly gpus: GpuInspector & { readings(): readonly GpuReading[] };
   readonly backoff: BackoffOptions;
+  /** Who runs the processes of tasks and services. By default, systemd where it is the first process. */
+  readonly driver?: DriverName | undefined;
   readonly log: (line: string) => void;
 }
 
@@ -47,13 +50,16 @@ export class TaskRunner implements AsyncDisposable {
   readonly #engine: TaskEngine;
   readonly #services: Services;
 
-  private constructor(options: TaskRunnerOptions, journal: Journal, groups: string | undefined) {
+  private constructor(
+    options: TaskRunnerOptions,
+    journal: Journal,
+    { processes, groups }: { readonly processes: ProcessDriver; readonly groups: string | undefined },
+  ) {
     const { client, node, stateDirectory, backoff, log, gpus } = options;
     this.#options = options;
     this.#journal = journal;
     this.#reports = new TaskReports({ client, node, backoff, log });
     const scripts = new StoredScripts({ client, directory: join(stateDirectory, 'scripts') });
-    const processes = new Supervisor({ directory: join(stateDirectory, 'processes'), groups });
     const isCut = async (key: string): Promise<boolean> => (await processes.output(key)).truncated;
     this.#outputs = new TaskOutput({ directory: join(stateDirectory, 'output'), limit: outputLimit, isCut });
     this.#services = new Services({ directory: join(stateDirectory, 'services'), processes, log });
@@ -82,8 +88,11 @@ export class TaskRunner implements AsyncDisposable {
   }
 
   static async open(options: TaskRunnerOptions): Promise<TaskRunner> {
+    const { stateDirectory, driver = 'auto', log } = options;
     const groups = await processGroups('capstan-tasks');
-    return new TaskRunner(options, await Journal.open(join(options.stateDirectory, 'journal')), groups);
+    const processes = await chooseDriver(driver, { stateDirectory, groups });
+    log(processes.name === 'systemd' ? 'tasks run as transient units of systemd' : 'tasks run under the supervisor of this agent');
+    return new TaskRunner(options, await Journal.open(join(stateDirectory, 'journal')), { processes, groups });
   }
 
   /** Continues the tasks of the journal, and follows those of the control plane until the signal aborts. */
