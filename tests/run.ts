@@ -22,6 +22,8 @@ const tools: readonly ToolName[] = [
   'operator',
   'multicluster',
   'podman',
+  'nft',
+  'iptables',
   'kubectl-ws',
   'kubectl-create-workspace',
 ];

@@ -76,7 +76,7 @@ export class ExecDriver implements UnitDriver {
     const isIsolated = this.isolation === 'full';
     const network = isIsolated && room.network === 'Isolated' ? await this.#options.network.ensure() : [];
     const spec = await specOf(room, { ...this.#options, isIsolated });
-    if (!(await this.#records.create(room.id, incarnation))) return;
+    if (!(await this.#records.create(room.id, incarnation).catch(reportFullDisk))) return;
     const folder = this.#records.folder(room.id, incarnation);
     try {
       await launch(this.#options.launcher, [...spec, ...network, ['record', folder]]);
@@ -235,6 +235,12 @@ async function closed(socket: Duplex, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', finish);
     if (signal.aborted || socket.destroyed) finish();
   });
+}
+
+function reportFullDisk(error: NodeJS.ErrnoException): never {
+  if (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+    throw new UnitProblem('DiskFull', `no records can be written: ${error.message}`, { cause: error });
+  throw error;
 }
 
 function kill(pid: number): void {

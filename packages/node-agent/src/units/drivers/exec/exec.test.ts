@@ -65,6 +65,11 @@ describe('commands of the same user', () => {
   const rooms = new TestRooms(plain);
   afterEach(() => rooms.clean());
 
+  test('a unit with a storage is refused, because its path cannot be made', async () => {
+    const room = rooms.shell('true', { mounts: [{ source: state, path: '/data', readOnly: true }] });
+    await expect(rooms.start(room)).rejects.toMatchObject({ reason: 'StorageUnavailable', isFinal: true });
+  });
+
   test('removing a unit ends what its killed launcher left behind', async () => {
     const room = await rooms.start(rooms.shell('setsid sleep 600 & echo ready; wait'));
     await rooms.untilPrinted(room, 'ready');

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RoomUsage } from '../driver.ts';
 import type { Pair } from './pairs.ts';
@@ -12,7 +12,7 @@ export interface UnitGroups {
   readonly monitors: readonly string[];
 }
 
-const needed = ['cpu', 'cpuacct', 'memory', 'pids', 'devices', 'freezer'];
+const needed = ['cpu', 'cpuacct', 'memory', 'pids', 'devices'];
 
 interface Mount {
   readonly folder: string;
@@ -76,10 +76,13 @@ async function enable(root: string, name: string): Promise<string[]> {
 }
 
 async function created(folder: string): Promise<string[]> {
-  return mkdir(folder, { recursive: true }).then(
-    () => [folder],
-    () => [],
-  );
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+    return [folder];
+  } catch {
+    return [];
+  }
 }
 
 export function groupPairs(groups: UnitGroups): Pair[] {
@@ -91,6 +94,14 @@ export function groupPairs(groups: UnitGroups): Pair[] {
     ]),
     ...groups.monitors.map((folder): Pair => ['monitorFolder', folder]),
   ];
+}
+
+/** What units are not limited in here, as a sentence; undefined if nothing is missing. */
+export function missingLimits(groups: UnitGroups): string | undefined {
+  const missing = ['cpu', 'memory', 'pids'].filter((controller) => !groups.folders.has(controller));
+  return missing.length === 0
+    ? undefined
+    : `the agent may not use the cgroup controllers ${missing.join(', ')}, so units are not limited in them`;
 }
 
 /** Undefined if the unit has no group. */

@@ -3,7 +3,7 @@ import { access, constants, mkdir, readFile, realpath, rename, rm, writeFile } f
 import { join } from 'node:path';
 import type { UnitRoom } from '../driver.ts';
 import { ExecDriver, type ExecDriverOptions } from './driver.ts';
-import { openGroups } from './groups.ts';
+import { missingLimits, openGroups } from './groups.ts';
 import { launcherProgram } from './launcher/launcher.ts';
 import { IsolatedNetwork } from './network.ts';
 
@@ -44,7 +44,9 @@ export async function openExecDriver(options: OpenExecDriverOptions): Promise<Ex
   if (options.known !== undefined) return new ExecDriver({ ...shared, ...options.known });
   if (!isRoot) return new ExecDriver({ ...shared, isolation: 'none', why: 'the agent does not run as root' });
   const fault = await probe(shared, options.directory);
-  return new ExecDriver(fault === undefined ? { ...shared, isolation: 'full' } : { ...shared, isolation: 'none', why: fault });
+  if (fault !== undefined) return new ExecDriver({ ...shared, isolation: 'none', why: fault });
+  const limits = missingLimits(shared.groups);
+  return new ExecDriver({ ...shared, isolation: 'full', ...(limits === undefined ? {} : { why: limits }) });
 }
 
 async function missing(perl: string): Promise<string | undefined> {

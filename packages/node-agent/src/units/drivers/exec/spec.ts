@@ -21,6 +21,8 @@ export interface SpecOptions {
 /** What the launcher needs to know of a unit. It goes through a pipe, because it contains secrets. */
 export async function specOf(room: UnitRoom, options: SpecOptions & { readonly isIsolated: boolean }): Promise<Pair[]> {
   const { isIsolated } = options;
+  if (!isIsolated && room.mounts.length > 0)
+    throw new UnitProblem('StorageUnavailable', 'an agent that cannot isolate units cannot mount storages either', { isFinal: true });
   const home = isIsolated ? unitHome : homedir();
   const environment = { ...environmentOf(room, home, isIsolated ? 'unit' : userInfo().username), [unitMarker]: room.id };
   const pairs: Pair[] = [

@@ -11,8 +11,9 @@ sub make_groups {
   my @folders = many('groupFolder');
   $group{$controllers[$_]} = "$folders[$_]/" . one('id') for 0 .. $#controllers;
   for my $folder (group_folders()) {
-    mkdir $folder, 0755;
-    -d $folder or problem('DriverUnavailable', 0, "cannot create the cgroup $folder: $!");
+    next if mkdir $folder, 0755 or $! == 17;
+    problem('DriverUnavailable', 0, "cannot create the cgroup $folder: $!") if $strict;
+    delete @group{grep { $group{$_} eq $folder } keys %group};
   }
   my $set = sub {
     my ($controller, $file, $value) = @_;

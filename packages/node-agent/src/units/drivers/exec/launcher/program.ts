@@ -85,6 +85,6 @@ sub unit_processes {
   }
   my @left = ($$);
   while (defined(my $pid = shift @left)) { push @left, @{$children{$pid} || []}; push @found, @{$children{$pid} || []} }
-  return grep { $_ != ($main::forwarder // 0) } @found;
+  return grep { $_ != ($main::forwarder // 0) && $_ != ($init // 0) } @found;
 }
 `;
