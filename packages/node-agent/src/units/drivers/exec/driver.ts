@@ -76,10 +76,11 @@ export class ExecDriver implements UnitDriver {
     const isIsolated = this.isolation === 'full';
     const network = isIsolated && room.network === 'Isolated' ? await this.#options.network.ensure() : [];
     const spec = await specOf(room, { ...this.#options, isIsolated });
-    if (!(await this.#records.create(room.id, incarnation).catch(reportFullDisk))) return;
+    const created = await this.#records.create(room.id, incarnation).catch(reportFullDisk);
+    if (created === false) return;
     const folder = this.#records.folder(room.id, incarnation);
     try {
-      await launch(this.#options.launcher, [...spec, ...network, ['record', folder]]);
+      await launch(this.#options.launcher, [...spec, ...network, ['record', folder]], created.recorded.catch(reportFullDisk));
     } catch (error) {
       await removeGroups(this.#options.groups, room.id);
       await this.#records.delete(room.id, incarnation);

@@ -17,8 +17,11 @@ const longest = 60_000;
 /** Launchers that wait for a unit, by their program: starting Perl takes longer than everything else. They end with the agent. */
 const spares = new Map<string, Launcher>();
 
-/** Starts a launcher and waits until the program runs. Rejects with a UnitProblem, and then nothing is left of it but its folder. */
-export async function launch(program: LauncherProgram, spec: readonly Pair[]): Promise<void> {
+/**
+ * Starts a launcher and waits until the program runs. The room is built while the agent makes its record safe; the program waits for that.
+ * Rejects with a UnitProblem, and then nothing is left of it but its folder.
+ */
+export async function launch(program: LauncherProgram, spec: readonly Pair[], recorded: Promise<void>): Promise<void> {
   const spare = spares.get(program.file);
   spares.delete(program.file);
   const child = spare?.exitCode === null ? spare : begin(program);
@@ -28,10 +31,21 @@ export async function launch(program: LauncherProgram, spec: readonly Pair[]): P
     );
   });
   failed.catch(() => {});
-  child.stdin.end(encodePairs(spec));
+  const pairs = encodePairs(spec);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(pairs.length);
+  child.stdin.write(Buffer.concat([length, pairs]));
+  // Without the byte, the launcher gives up.
+  const permitted = recorded.then(
+    () => void child.stdin.end('g'),
+    (error: unknown) => {
+      child.stdin.end();
+      throw error;
+    },
+  );
   const timer = setTimeout(() => child.kill('SIGKILL'), longest);
   try {
-    const answer = await Promise.race([text(child.stdout), failed]);
+    const [answer] = await Promise.all([Promise.race([text(child.stdout), failed]), permitted]);
     if (!answer.startsWith('started\0')) throw problemOf(answer);
   } finally {
     clearTimeout(timer);

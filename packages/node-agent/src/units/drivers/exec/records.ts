@@ -24,8 +24,8 @@ export class UnitRecords {
     return incarnation === undefined ? join(this.#directory, id) : join(this.#directory, id, String(incarnation));
   }
 
-  /** False if this incarnation was started before. */
-  async create(id: string, incarnation: number): Promise<boolean> {
+  /** False if this incarnation was started before. `recorded` resolves when the record survives a crash of the machine. */
+  async create(id: string, incarnation: number): Promise<{ readonly recorded: Promise<void> } | false> {
     const folder = this.folder(id, incarnation);
     await mkdir(this.folder(id), { recursive: true, mode: 0o700 });
     try {
@@ -37,11 +37,14 @@ export class UnitRecords {
     const file = await open(join(folder, 'boot'), 'wx', 0o600);
     try {
       await file.writeFile(await bootId());
-      await file.sync();
-    } finally {
+    } catch (error) {
       await file.close();
+      throw error;
     }
-    return true;
+    const recorded = file.sync().finally(() => file.close());
+    // Whoever waits for it learns of a failure.
+    recorded.catch(() => {});
+    return { recorded };
   }
 
   async delete(id: string, incarnation?: number): Promise<void> {

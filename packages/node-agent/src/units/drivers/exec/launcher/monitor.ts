@@ -1,6 +1,18 @@
 /** Perl: the process that starts a unit, keeps its output and its exit code, and serves the agent. It waits for its instructions on standard input, so that one can be started ahead of time. */
 export const monitorPart = String.raw`
-sub read_all { my ($handle) = @_; my $text = ''; 1 while sysread $handle, $text, 65536, length $text; return $text }
+my $permission = '';
+# The instructions have their length in front. The program starts after one more byte, which the agent sends when its own record is safe.
+sub read_instructions {
+  my $text = '';
+  while (length $text < 4 || length $text < 4 + unpack 'N', $text) { sysread STDIN, $text, 65536, length $text or return '' }
+  $permission = substr $text, 4 + unpack('N', $text), 1, '';
+  return substr $text, 4;
+}
+sub await_permission {
+  sysread STDIN, $permission, 1 unless length $permission;
+  problem('DriverUnavailable', 0, 'the agent ended') unless length $permission;
+  open STDIN, '<', '/dev/null';
+}
 
 # In the first process of the unit. It never returns.
 sub be_first {
@@ -77,6 +89,7 @@ sub start_unit {
   block_child_signals();
   my $descriptor = call('signalfd4', -1, pack('Q', 1 << 16), 8, 0x80800);
   open($signals, '<&=', $descriptor) or broken('cannot wait for signals');
+  await_permission();
   my $failure;
   ($main_program, $failure) = start_program(
     command => [many('command')], tty => one('tty', 0), stdin => 1, environment => [many('environment')], directory => one('directory'),
@@ -124,10 +137,9 @@ sub give_up {
   leave(1);
 }
 
-%spec = pairs_of(read_all(\*STDIN));
+%spec = pairs_of(read_instructions());
 # An agent that ended, or has no use for this launcher.
 exit 0 unless %spec;
-open STDIN, '<', '/dev/null';
 $SIG{PIPE} = 'IGNORE';
 $SIG{$_} = 'IGNORE' for qw(HUP INT);
 my $begun = eval {
