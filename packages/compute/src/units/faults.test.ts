@@ -1,4 +1,5 @@
 import type { GPUUnit, NodeUnit } from '@capstan/api';
+import { Resource } from '@capstan/client';
 import { fleet as wholeFleet } from '@capstan/fleet';
 import { type Cloud, startCloud } from '@capstan/platform/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -175,6 +176,24 @@ describe('a unit', () => {
     await eventually(async () => expect(await tenant.isGone('early')).toBe(true));
   });
 
+  test('tells its story in events', async () => {
+    const events = tenant.client.resource({ group: '', version: 'v1', resource: 'events', namespaced: true }).in('default');
+    await eventually(async () => {
+      const { items } = await events.list();
+      const of = (name: string) =>
+        items
+          .filter(
+            (one) =>
+              (one['involvedObject'] as { name: string; kind: string }).name === name &&
+              (one['involvedObject'] as { kind: string }).kind === 'GPUUnit',
+          )
+          .map((one) => one['reason']);
+      expect(new Set(of('silent'))).toEqual(new Set(['Allocated', 'Started', 'NodeSilent', 'NodeBack']));
+      expect(new Set(of('fenced'))).toEqual(new Set(['Allocated', 'Started', 'NodeSilent', 'StartedAgain']));
+      expect(new Set(of('timelimit'))).toEqual(new Set(['Allocated', 'Started', 'Ended']));
+    });
+  });
+
   test('on several nodes ends everywhere when it fails on one', async () => {
     await fleet.makePool('gang', { nodes: 2, gpus: 1 });
     const unit = await tenant.create('gang', { offering: 'gang', nodes: 2 });
@@ -228,6 +247,37 @@ describe('a unit', () => {
     const [nodeUnit] = await started(unit);
     expect(nodeUnit!.spec.secrets).toBe(true);
     expect(JSON.stringify(nodeUnit)).not.toContain('sesame');
+  });
+
+  test('gets its secrets when its node asks for them, also a second time', async () => {
+    // There is no node that would take them.
+    using sent = vi.spyOn(Resource.prototype, 'writeSubresource').mockResolvedValue({});
+    const calls = () => sent.mock.calls.filter(([, { subresource }]) => subresource === 'secrets');
+    const unit = await tenant.units().get('secret');
+    const [nodeUnit] = await started(unit);
+    const { name } = nodeUnit!.metadata;
+    await fleet.report(nodeUnit!, { phase: 'Waiting', reason: 'SecretsMissing' });
+    await eventually(async () =>
+      expect(calls()[0]).toEqual([name, { subresource: 'secrets', method: 'PUT', body: { env: { TOKEN: 'sesame' } } }]),
+    );
+    await fleet.report(nodeUnit!, { phase: 'Waiting', reason: 'UploadMissing' });
+    await fleet.report(nodeUnit!, { ...running, reason: null as never });
+    await unitIs('secret', { phase: 'Running' });
+    const before = calls().length;
+    const secrets = tenant.client.resource({ group: '', version: 'v1', resource: 'secrets', namespaced: true }).in('default');
+    await secrets.patch('tokens', { type: 'merge', patch: { stringData: { hub: 'changed' } } });
+    await fleet.report(nodeUnit!, { phase: 'Waiting', reason: 'SecretsMissing' });
+    await eventually(async () => expect(calls().slice(before).at(-1)?.[1]).toMatchObject({ body: { env: { TOKEN: 'changed' } } }));
+    await secrets.delete('tokens');
+    await fleet.report(nodeUnit!, { ...running, reason: null as never });
+    await unitIs('secret', { phase: 'Running' });
+    await fleet.report(nodeUnit!, { phase: 'Waiting', reason: 'SecretsMissing' });
+    await unitIs('secret', {
+      conditions: expect.arrayContaining([
+        expect.objectContaining({ type: 'Configured', status: 'False', message: 'there is no Secret tokens' }),
+      ]),
+    });
+    expect(JSON.stringify([await tenant.units().get('secret'), cloud.log])).not.toContain('sesame');
   });
 
   test.each([

@@ -1,34 +1,12 @@
-import { type GPUUnit, gpuUnitKind } from '@capstan/api';
+import type { GPUUnit } from '@capstan/api';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from './decide.ts';
 import { isOver } from './scene.ts';
+import { unitWith } from './testing/unit.ts';
 import { Gone, Machine, UnitWorld } from './testing/world.ts';
 
 const minute = 60_000;
-
-function unitWith(spec: Partial<GPUUnit['spec']>): GPUUnit {
-  return {
-    apiVersion: `${gpuUnitKind.group}/${gpuUnitKind.version}`,
-    kind: gpuUnitKind.kind,
-    metadata: { name: 'unit', namespace: 'default', uid: 'u', generation: 1 },
-    spec: {
-      offering: 'any',
-      nodes: 1,
-      priority: 0,
-      command: ['true'],
-      tty: false,
-      network: 'Isolated',
-      restartPolicy: 'Never',
-      stopGrace: '10s',
-      upload: false,
-      running: true,
-      onNodeLoss: 'Wait',
-      fenceAfter: '5m',
-      ...spec,
-    },
-  };
-}
 
 const of = <K extends string, R extends object>(
   weight: number,
