@@ -12,7 +12,7 @@ import {
   unitLabel,
 } from '@capstan/api';
 import { formatKey, type Informer, type InformerFactory, type ObjectKey } from '@capstan/client';
-import { controllerOf, findCondition, type Predicate } from '@capstan/controller';
+import { controllerOf, type Predicate } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { type Lease, LeaseTimes } from './lease-times.ts';
 import { nodeStateOf } from './nodes.ts';
@@ -79,5 +79,5 @@ export const nodeConcernsUnits: Predicate<GPUNode> = (change) =>
   change.type !== 'updated' || factsOf(change.object) !== factsOf(change.old);
 
 function factsOf(node: GPUNode): string {
-  return JSON.stringify([nodeStateOf(node), findCondition(node.status?.conditions, 'Isolated')?.status]);
+  return JSON.stringify([nodeStateOf(node), node.status?.unitDrivers]);
 }

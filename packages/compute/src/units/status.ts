@@ -233,11 +233,18 @@ function startedReports(places: readonly Place[], { isSilent }: { readonly isSil
   };
 }
 
-/** Nodes say whether they separate programs from each other. */
-function isolated({ node }: Scene, places: readonly Place[]): Partial<Record<UnitCondition, Report>> {
-  const reports = places.flatMap((place) => findCondition(node(place.node)?.status?.conditions, 'Isolated') ?? []);
-  const missing = reports.find(({ status }) => status === 'False');
-  if (missing !== undefined) return { Isolated: { status: 'False', reason: missing.reason, message: missing.message } };
+/** Nodes say how far their drivers separate programs from each other. */
+function isolated({ unit, node }: Scene, places: readonly Place[]): Partial<Record<UnitCondition, Report>> {
+  const driver = unit.spec.image === undefined ? 'exec' : 'container';
+  const reports = places.flatMap((place) => {
+    const found = node(place.node)?.status?.unitDrivers?.find(({ name }) => name === driver);
+    return found?.isolation === undefined ? [] : [{ ...found, node: place.node }];
+  });
+  const open = reports.find(({ isolation }) => isolation === 'none');
+  if (open !== undefined) {
+    const message = `on ${open.node}, the program is not separated from others${open.message === undefined ? '' : `: ${open.message}`}`;
+    return { Isolated: { status: 'False', reason: 'NotIsolated', message } };
+  }
   return reports.length === places.length && places.length > 0 ? { Isolated: { status: 'True', reason: 'Isolated', message: '' } } : {};
 }
 

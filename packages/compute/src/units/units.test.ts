@@ -95,6 +95,26 @@ describe('a unit', () => {
     await released(unit);
   });
 
+  test('says whether its node separates it from others', async () => {
+    await fleet.makePool('open');
+    const drivers = (isolation: string, message?: string) =>
+      fleet
+        .nodes()
+        .patch(
+          'open-0',
+          { type: 'merge', patch: { status: { unitDrivers: [{ name: 'exec', isolation, ...(message !== undefined && { message }) }] } } },
+          { subresource: 'status' },
+        );
+    await drivers('none', 'the agent is not root');
+    const unit = await tenant.create('open', { offering: 'open' });
+    await started(unit);
+    const isolated = (expected: object) =>
+      unitIs('open', { conditions: expect.arrayContaining([expect.objectContaining({ type: 'Isolated', ...expected })]) });
+    await isolated({ status: 'False', message: 'on open-0, the program is not separated from others: the agent is not root' });
+    await drivers('full');
+    await isolated({ status: 'True' });
+  });
+
   test('that fails says how, and releases its allocation', async () => {
     await fleet.makePool('failing');
     const unit = await tenant.create('failing', { offering: 'failing' });
