@@ -3,6 +3,7 @@ import type { EnrollFlags } from './commands/node.ts';
 import type { NodeAgentFlags } from './commands/node-agent.ts';
 import type { NodeArchiveFlags } from './commands/node-archive.ts';
 import type { InventoryFlags } from './commands/node-inventory.ts';
+import type { LostFlags } from './commands/node-lost.ts';
 import type { UpgradeFlags } from './commands/node-upgrade.ts';
 import { defaultDataDirectory } from './commands/options.ts';
 import { examples } from './help.ts';
@@ -68,6 +69,7 @@ export function addNodes(program: Command): void {
   addUpgrade(command);
   addStates(command);
   addCleaning(command);
+  addLost(command);
   addAgent(program);
 }
 
@@ -125,6 +127,13 @@ function addCleaning(command: (name: string, description: string) => Command): v
     .action(async (name: string, flags: ConnectionFlags & { force?: boolean }) =>
       (await import('./commands/node-clean.ts')).cleanNode(name, flags),
     );
+}
+
+function addLost(command: (name: string, description: string) => Command): void {
+  command('lost <name>', 'Declare that nothing runs on a silent node any more, so that its units are started elsewhere.')
+    .addOption(new Option('--confirm <name>', 'the name of the node again: its machine is switched off'))
+    .addOption(new Option('--off', 'the node is back').conflicts('confirm'))
+    .action(async (name: string, flags: LostFlags) => (await import('./commands/node-lost.ts')).loseNode(name, flags));
 }
 
 function addAgent(program: Command): void {

@@ -11,6 +11,7 @@ import { createAllocation, deleteAllocation, listAllocations, showAllocation } f
 import { planFor } from './allocation-plan.ts';
 import { cleanNode } from './node-clean.ts';
 import { showNode } from './node-inventory.ts';
+import { loseNode } from './node-lost.ts';
 import { cordonNode, drainNode, maintainNode, uncordonNode } from './node-state.ts';
 import { createOffering, listOfferings } from './offering.ts';
 import { deleteQuota, listQuotas, setQuota, showQuota } from './quota.ts';
@@ -222,4 +223,19 @@ test('an owner reserves a node for a workspace', async () => {
   await expect(deleteReservation('demo', flags)).rejects.toThrow('there is no reservation demo');
   expect(timeIn('--until', '90m', 0)).toBe('1970-01-01T01:30:00Z');
   expect(() => timeIn('--until', 'soon', 0)).toThrow('--until: expected a time');
+});
+
+test('an owner declares a node lost only if it is silent and its machine is off', async () => {
+  const nodes = cloud.platform.resource<GPUNode>(gpuNodeKind);
+  const flags = { kubeconfig: admin };
+  await expect(loseNode('n2', flags)).rejects.toThrow('there is no node n2');
+  await expect(loseNode('n1', { ...flags, confirm: 'n1' })).rejects.toThrow('the agent of n1 is heard of, so the node is not lost');
+  const silent = { type: 'Ready', status: 'Unknown', reason: 'Silent', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
+  await nodes.patch('n1', { type: 'merge', patch: { status: { conditions: [silent] } } }, { subresource: 'status' });
+  await expect(loseNode('n1', flags)).rejects.toThrow('switch the machine n1 off first');
+  expect((await nodes.get('n1')).spec?.lost).toBeUndefined();
+  await loseNode('n1', { ...flags, confirm: 'n1' });
+  expect((await nodes.get('n1')).spec?.lost).toBe(true);
+  await loseNode('n1', { ...flags, off: true });
+  expect((await nodes.get('n1')).spec?.lost).toBeUndefined();
 });

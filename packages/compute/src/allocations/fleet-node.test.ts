@@ -24,6 +24,7 @@ describe('a node of the fleet', () => {
   test.each([
     ['unschedulable', { spec: { unschedulable: true } }, {}, true],
     ['in maintenance', { spec: { maintenance: true } }, {}, true],
+    ['lost', { spec: { lost: true } }, {}, true],
     ['being removed', {}, { deletionTimestamp: '2026-01-01T00:00:00Z' }, true],
     ['none of these', { spec: { pool: 'a' } }, {}, false],
   ])('is closed if it is %s', (_, rest, metadata, cordoned) => {
