@@ -39,7 +39,6 @@ export const unitFinalizer = 'compute.capstan.dev/node-units';
 export function decide(scene: Scene): Step {
   const { unit } = scene;
   if (unit.metadata.deletionTimestamp !== undefined) return hasFinalizer(unit, unitFinalizer) ? leave(scene) : wait();
-  if (!hasFinalizer(unit, unitFinalizer)) return { kind: 'protect' };
   const { status } = unit;
   if (status?.run === undefined || isOver(status)) return rest(scene);
   const places = placesOf(scene);
@@ -109,10 +108,14 @@ function prepare(scene: Scene): Step {
   if (tidied !== undefined) return tidied;
   const allocation = allocationOf(scene);
   if (allocation === undefined) return { kind: 'allocate', allocation: allocationFor(unit) };
+  // While the scheduler works. The allocation has an owner reference; everything that comes later needs the finalizer.
+  if (!hasFinalizer(unit, unitFinalizer)) return { kind: 'protect' };
   const { phase, message, parts = [], conditions = [] } = allocation.status ?? {};
   // An order cannot be changed, so another one takes its place.
   if (phase !== 'Active' && allocation.spec.priority !== unit.spec.priority)
     return begin(scene, allocationName(unit, (unit.status?.run ?? 0) + 1), 'waits for an allocation');
+  // The scheduler has not looked at it yet, and most orders are granted at once.
+  if (phase === undefined && allocation.metadata.deletionTimestamp === undefined) return wait();
   if (phase !== 'Active' || allocation.metadata.deletionTimestamp !== undefined) {
     const reason = conditions.find(({ type }) => type === 'Granted')?.reason ?? 'Waiting';
     const words =

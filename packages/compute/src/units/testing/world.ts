@@ -362,9 +362,10 @@ export class UnitWorld {
     for (const machine of this.machines) machine.isReady = machine.isConnected && this.now - machine.renewedAt < 40_000;
   }
 
-  /** Collects NodeUnits whose unit is gone. */
+  /** Collects NodeUnits and Allocations whose unit is gone. */
   sweep(): void {
     if (this.stored.unit !== undefined) return;
+    for (const name of [...this.stored.allocations.keys()]) this.deleteAllocation(name);
     for (const [key, nodeUnit] of this.stored.nodeUnits) {
       const machine = this.machines.find(({ name }) => name === nodeOf(nodeUnit))!;
       if (isFinal(nodeUnit) || machine.isLost) this.stored.nodeUnits.delete(key);
