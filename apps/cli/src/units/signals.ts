@@ -1,10 +1,15 @@
+/** Programs such as `timeout` and npm pass on a signal that the terminal has sent to this process already, in milliseconds. */
+const sameKey = 300;
+
 /** Calls back when the user wants to stop: once politely, and again if that takes too long. Until it is disposed, Ctrl-C does not end this process. */
 export function onInterrupt(first: () => void, again: () => void): Disposable {
-  let isFirst = true;
+  let firstAt: number | undefined;
   const onSignal = (): void => {
-    if (isFirst) first();
-    else again();
-    isFirst = false;
+    const now = performance.now();
+    if (firstAt === undefined) {
+      firstAt = now;
+      first();
+    } else if (now - firstAt > sameKey) again();
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   return { [Symbol.dispose]: () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal) };
