@@ -77,16 +77,20 @@ export class Upgrader {
     const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     while (!signal.aborted) {
       this.#changed = Promise.withResolvers();
+      let wait = interval;
       try {
         if (await this.#upgrade(signal)) return true;
       } catch (error) {
         if (signal.aborted) return false;
         const { fault, message } = error instanceof UpgradeFailure ? error : { fault: 'DownloadFailed', message: messageOf(error) };
+        // A server that is busy with other agents has time for this one soon.
+        if (fault === 'DownloadFailed') wait = interval / 5;
         if (this.#set('Upgraded', { status: 'False', reason: fault, message })) log(`the agent is not upgraded: ${message}`);
       }
       const due = new AbortController();
       const isWaiting = this.#wanted.upgrades === 'Automatic' || this.#wanted.version !== undefined;
-      const slept = sleep(isWaiting ? interval : 2 ** 30, undefined, { signal: due.signal }).catch(() => {});
+      // Agents that were started together must not ask together forever.
+      const slept = sleep(isWaiting ? wait * (0.5 + Math.random() / 2) : 2 ** 30, undefined, { signal: due.signal }).catch(() => {});
       await Promise.race([slept, this.#changed.promise, stopped]);
       due.abort();
     }
