@@ -69,8 +69,10 @@ export async function accountToken(client: Client, name: string, role?: string):
 
 export async function startRest(limits: Partial<RestLimits> = {}): Promise<Rest> {
   await using stack = new AsyncDisposableStack();
-  // Nobody renews Leases for the nodes of these tests.
-  const cloud = stack.use(await startCloud({ products: [{ ...fleet, controllers: [] }, computeProduct()], tenants: 1 }));
+  // Nobody renews Leases for the nodes of these tests, and the tests say how units are.
+  const compute = computeProduct();
+  const ordersOnly = { ...compute, controllers: compute.controllers.filter(({ name }) => name === 'allocations') };
+  const cloud = stack.use(await startCloud({ products: [{ ...fleet, controllers: [] }, ordersOnly], tenants: 1 }));
   const [tenant] = cloud.tenants as [Tenant];
   const log: string[] = [];
   const connection = connectionOf(loadKubeconfig({ path: cloud.server.kubeconfigPath }));
