@@ -70,7 +70,7 @@ function addReservations(program: Command): void {
     );
   addCommand(reservation, 'create <name>', 'Keep nodes for a workspace and everything below it. Allocations that are there stay.')
     .addOption(new Option('--workspace <path>', 'the workspace').makeOptionMandatory())
-    .addOption(new Option('--node <name[=gpus]...>', 'a node, or so many of its GPUs; may be repeated').makeOptionMandatory())
+    .addOption(new Option('--node <node...>', 'a node, or so many of its GPUs such as gpu-1=4; may be repeated').makeOptionMandatory())
     .addOption(new Option('--until <time>', 'when it ends: a time, or a length of time such as 90m, 36h or 14d').makeOptionMandatory())
     .addOption(new Option('--from <time>', 'when it begins (default: now)'))
     .addOption(new Option('--comment <text>', 'a note for people'))

@@ -19,3 +19,4 @@ export { QuotaLedger } from './quota/ledger.ts';
 export type { QuotaAmount, QuotaLimits, QuotaRefusal, QuotaUse } from './quota/limits.ts';
 export { quotaWords } from './quota/measures.ts';
 export { isWithin } from './quota/paths.ts';
+export { allocationWords } from './words/amounts.ts';

@@ -143,7 +143,8 @@ test('an owner sees what remains on a node, and cleans it again or declares it c
     await createAllocation('messy', { ...tenant, offering: 'one', watch: true });
     await deleteAllocation('messy', { ...tenant, watch: true });
     await vi.waitFor(
-      async () => expect(await shown()).toMatch(/Clean: +no: after default\/messy in \w+ \(1 GPU\): \/data: is still mounted/),
+      async () =>
+        expect(await shown()).toMatch(/Clean: +no: after default\/messy in root:main:tenant-1 \(1 GPU\): \/data: is still mounted/),
       patiently,
     );
     output = [];

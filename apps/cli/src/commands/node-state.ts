@@ -1,7 +1,7 @@
 import { type GPUNode, gpuNodeKind, type NodeBooking, nodeBookingKind, platformWorkspace } from '@capstan/api';
 import { type Client, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
-import { isInPlatformHands } from '@capstan/fleet';
+import { allocationWords, isInPlatformHands } from '@capstan/fleet';
 import { Failure } from '../failure.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 
@@ -56,10 +56,9 @@ export async function bookedOn(
 }
 
 function namesIn({ entries }: NodeBooking['spec']): string[] {
-  return entries.map(({ allocation: { cluster, namespace, name }, state }) => {
-    const cleaned = isInPlatformHands(state) ? ' (deleted, being cleaned)' : '';
-    return `${namespace}/${name} in ${cluster}${cleaned}`;
-  });
+  return entries.map(
+    ({ allocation, state }) => allocationWords(allocation) + (isInPlatformHands(state) ? ' (deleted, being cleaned)' : ''),
+  );
 }
 
 function remaining(node: string, left: readonly string[]): string {

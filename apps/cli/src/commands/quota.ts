@@ -47,7 +47,7 @@ export async function setQuota(workspace: string, flags: QuotaFlags): Promise<vo
     spec: { ...target, limits: limitsIn(flags) },
   };
   await quotasIn(client).apply(object as unknown as JsonObject, { fieldManager: 'capstan-quota', force: true });
-  write(`The limits of ${workspace} were set. Next: capstan quota show ${workspace}`);
+  write(`The limits of ${workspace} were set. Next: capstan quota list`);
 }
 
 export async function deleteQuota(workspace: string, flags: OutputFlags): Promise<void> {

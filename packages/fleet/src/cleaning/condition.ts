@@ -1,6 +1,6 @@
 import type { GPUNode } from '@capstan/api';
 import { type Condition, findCondition } from '@capstan/controller';
-import { counted } from '../words/amounts.ts';
+import { allocationWords, counted } from '../words/amounts.ts';
 import type { Cleaned } from './next-entries.ts';
 
 export type CleanCondition = Pick<Condition, 'status' | 'reason' | 'message'>;
@@ -21,8 +21,7 @@ function conditionOf(node: GPUNode, cleaned: readonly Cleaned[], present: Condit
   const failed = cleaned.flatMap(({ entry, outcome }) => (outcome.kind === 'failed' ? [{ entry, why: outcome.why }] : []));
   if (failed.length > 0) {
     const sentences = failed.map(({ entry: { allocation, devices }, why }) => {
-      const { namespace, name, cluster } = allocation;
-      return `after ${namespace}/${name} in ${cluster} (${counted(devices.length, 'GPU')}): ${why}`;
+      return `after ${allocationWords(allocation)} (${counted(devices.length, 'GPU')}): ${why}`;
     });
     return { status: 'False', reason: 'Remains', message: sentences.join('; ').slice(0, mostWords) };
   }

@@ -15,6 +15,7 @@ import {
 } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { isInPlatformHands } from '../granting/transitions.ts';
+import { allocationWords } from '../words/amounts.ts';
 import { reportCondition } from './condition.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { readiness } from './readiness.ts';
@@ -75,7 +76,7 @@ async function remove(
 ): Promise<Result> {
   const entries = (booking?.spec.entries ?? []).filter(({ state }) => !isInPlatformHands(state));
   if (entries.length > 0) {
-    const names = entries.map(({ allocation }) => `${allocation.namespace}/${allocation.name} in ${allocation.cluster}`);
+    const names = entries.map(({ allocation }) => allocationWords(allocation));
     const message =
       `${entries.length === 1 ? 'an allocation has' : `${entries.length} allocations have`} devices on the node: ${names.join(', ')}`.slice(
         0,

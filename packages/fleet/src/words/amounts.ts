@@ -1,8 +1,15 @@
+import type { AllocationReference } from '@capstan/api';
+
 const gibibyte = 2 ** 30;
 
 /** `a`, `a and b`, `a, b and c`. */
 export function listed(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}
+
+/** `default/training in root:acme`. The path of the workspace may be unknown. */
+export function allocationWords({ namespace, name, path, cluster }: AllocationReference): string {
+  return `${namespace}/${name} in ${path ?? cluster}`;
 }
 
 export function counted(count: number, noun: string): string {

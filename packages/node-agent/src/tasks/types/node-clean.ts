@@ -126,9 +126,16 @@ async function unmountBelow(folder: string, { signal }: TaskContext): Promise<Fi
   for (let left = await mountsBelow(folder); left.some((path) => !failures.has(path)); left = await mountsBelow(folder)) {
     signal.throwIfAborted();
     const path = left.findLast((one) => !failures.has(one))!;
-    await execute('umount', [path]).catch((error: Error) => failures.set(path, error.message.trim()));
+    await execute('umount', [path]).catch((error: Error & { stderr?: string }) =>
+      failures.set(path, lastWords(error.stderr || error.message)),
+    );
   }
   return [...failures].map(([path, why]) => ({ name: path.slice(0, 253), message: `is still mounted: ${why}`.slice(0, 1024) }));
+}
+
+/** `umount: /mnt/a: target is busy.` as `target is busy`. */
+function lastWords(text: string): string {
+  return text.trim().split(': ').at(-1)!.replace(/\.$/, '');
 }
 
 async function mountsBelow(folder: string): Promise<string[]> {
