@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServerList } from '@capstan/api';
+import { type ServerList, serversPath } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import { Backoff, type BackoffOptions } from '@capstan/machinery';
 import type { TunnelHandler, TunnelLimits } from '@capstan/streams';
@@ -100,7 +100,7 @@ export class ControlPlane {
       this.#lost = Promise.withResolvers();
       try {
         const { entry } = this.#identity.current;
-        const list = await fetchServers(this.#identity.current, [...new Set([...this.#servers, entry])], signal);
+        const list = await this.#listServers(signal);
         this.#options.onServers?.(list);
         const found = list.servers.map(({ url }) => url);
         const { connected } = this.#tunnels;
@@ -119,6 +119,16 @@ export class ControlPlane {
         if (error instanceof AgentError && error.refusal === 'Unauthorized') this.#identity.doubt();
       }
       await sleep(backoff.next(), undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Over a connection that is open anyway: a handshake would cost the server more than all the rest of an idle agent. */
+  async #listServers(signal: AbortSignal): Promise<ServerList> {
+    try {
+      return await this.client.under('/').json<ServerList>({ method: 'GET', path: serversPath, repeatable: 'once', signal });
+    } catch {
+      signal.throwIfAborted();
+      return fetchServers(this.#identity.current, this.servers, signal);
     }
   }
 
