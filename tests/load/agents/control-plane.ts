@@ -57,10 +57,10 @@ export class ControlPlane implements AsyncDisposable {
     }
   }
 
-  /** The command that `capstan node enroll` prints. */
+  /** The arguments of the command that `capstan node enroll --installed` prints. */
   async enroll(node: string): Promise<readonly string[]> {
     const kubeconfig = this.directory.join('data/admin.kubeconfig');
-    const printed = await output(process.execPath, [capstanProgram, 'node', 'enroll', node, '--kubeconfig', kubeconfig]);
+    const printed = await output(process.execPath, [capstanProgram, 'node', 'enroll', node, '--installed', '--kubeconfig', kubeconfig]);
     return printed.trim().split(' ').slice(1);
   }
 

@@ -137,7 +137,7 @@ export class Fleet implements AsyncDisposable {
 
   /** Prints the command that makes a host the node of this name. */
   async enroll(node: string): Promise<string> {
-    const { code, stdout, stderr } = await this.capstan('node', 'enroll', node);
+    const { code, stdout, stderr } = await this.capstan('node', 'enroll', node, '--installed');
     if (code !== 0) throw new Error(stderr);
     return stdout.trim();
   }

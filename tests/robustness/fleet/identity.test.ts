@@ -46,7 +46,7 @@ describeUnless(await HostNetwork.problem(), 'the identity of a host', () => {
     for (const { output } of [agent, other]) expect(output).toContain('two machines have used its identity');
     expect((await fleet.capstan('node', 'list')).stdout).toMatch(/^n1\s+Locked/m);
     expect(starts(n1, 'shared') + starts(copy, 'shared')).toBeLessThanOrEqual(1);
-    const { stdout } = await fleet.capstan('node', 'unlock', 'n1');
+    const { stdout } = await fleet.capstan('node', 'unlock', 'n1', '--installed');
     await using again = join(n1, stdout.trim());
     await connected(again);
     await vi.waitFor(async () => expect((await fleet.capstan('node', 'list')).stdout).toMatch(/^n1\s+Ready/m), patience);
