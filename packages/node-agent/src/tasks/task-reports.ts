@@ -70,9 +70,10 @@ export class TaskReports implements AsyncDisposable {
     const backoff = new Backoff(this.#options.backoff);
     const queue = this.#queues.get(uid);
     if (queue !== undefined) queue.latest = status;
-    for (;;) {
+    // Without asking first, if nothing has happened to the task since it was seen.
+    for (let object = seen(request); ; object = undefined) {
       try {
-        const object = await this.#tasks.get(name, { signal });
+        object ??= await this.#tasks.get(name, { signal });
         if (object.metadata.uid !== uid || isNewer(object.status, status) || isTaken(object.status, status)) return 'taken';
         await this.#tasks.updateStatus({ ...object, status }, { signal, fieldManager });
         this.#trouble.clear(uid);
@@ -131,6 +132,13 @@ export class TaskReports implements AsyncDisposable {
       if (!isNotFound(error)) throw error;
     }
   }
+}
+
+/** The task as the watch showed it, as far as the status needs it. */
+function seen({ name, uid, resourceVersion, spec }: TaskRequest): NodeTask | undefined {
+  if (resourceVersion === undefined) return undefined;
+  const apiVersion = `${nodeTaskKind.group}/${nodeTaskKind.version}`;
+  return { apiVersion, kind: nodeTaskKind.kind, metadata: { name, uid, resourceVersion }, spec };
 }
 
 /** A report of a former attempt must not replace that of a later one. */

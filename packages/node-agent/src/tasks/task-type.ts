@@ -7,6 +7,8 @@ export interface TaskRequest {
   readonly uid: string;
   readonly name: string;
   readonly attempt: number;
+  /** That of the NodeTask, whose attempt nobody had begun then. */
+  readonly resourceVersion?: string;
   readonly spec: NodeTask['spec'];
   /** The person who asked for it, as the API server recorded. */
   readonly requestedBy?: string;

@@ -62,6 +62,7 @@ export function requestOf({ metadata, spec }: NodeTask): TaskRequest {
     uid: metadata.uid ?? '',
     name: metadata.name ?? '',
     attempt: spec.attempt,
+    ...(metadata.resourceVersion !== undefined && { resourceVersion: metadata.resourceVersion }),
     spec,
     ...(requestedBy !== undefined && { requestedBy }),
   };
