@@ -167,6 +167,7 @@ function addAgent(program: Command): void {
         .default(10),
     )
     .addOption(new Option('--self-check', 'end when a server has accepted this machine').hideHelp())
+    .addOption(new Option('--allow-unisolated', 'run units also if this machine cannot separate them from each other and from itself'))
     .addOption(new Option('--echo', 'answer requests to the node with what they send, to test connections').hideHelp())
     .addOption(new Option('--log-format <format>', 'plain lines, or a JSON object per line (default: text)').choices([...logFormats]))
     .addHelpText(

@@ -47,6 +47,7 @@ function run(options: Partial<AgentOptions>): Running {
     limits: { grace: 50 },
     heartbeatInterval: 50,
     serversInterval: 100,
+    units: { drivers: [] },
     log: (line) => void lines.push(line),
     ...options,
   }).then(

@@ -16,6 +16,7 @@ import { type Facts, nodeStatus, type ReportedStatus } from './inventory/node-st
 import type { DriverName } from './processes/choice.ts';
 import { type NodeHandlers, type RoutedRequest, refuse, routeRequests } from './requests/router.ts';
 import { TaskRunner } from './tasks/task-runner.ts';
+import { openExecDriver } from './units/drivers/exec/open.ts';
 import { type UnitOptions, UnitRunner } from './units/unit-runner.ts';
 import { Installation } from './upgrade/installation.ts';
 import { Upgrader } from './upgrade/upgrader.ts';
@@ -39,14 +40,14 @@ export interface AgentOptions {
   readonly heartbeatInterval?: number;
   readonly serversInterval?: number;
   readonly gpuIntervals?: Partial<Intervals>;
-  /** How units are run. Without it, this machine runs none. */
-  readonly units?: UnitOptions;
   /** Who runs the processes of tasks and services. */
   readonly processDriver?: DriverName | undefined;
   /** How often upgrades are looked for, in milliseconds. */
   readonly upgradeInterval?: number;
   /** Names the installation that upgrades change; that of this process if absent. */
   readonly environment?: NodeJS.ProcessEnv;
+  /** How units are run. By default with the drivers that this machine has, and only if they isolate units. */
+  readonly units?: Partial<UnitOptions>;
   readonly onReady?: (node: string) => void;
 }
 
@@ -66,14 +67,13 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   let tasks: TaskRunner | undefined;
   let units: UnitRunner | undefined;
   const serveNode = (request: NodeRequest): void | Promise<void> => {
-    const served = tasks?.serve(request) ?? false;
-    if (served !== false) return served;
+    for (const served of [tasks?.serve(request), units?.serve(request)]) if (served !== undefined && served !== false) return served;
     if (handlers.node !== undefined) return handlers.node(request);
     refuse(request, { code: 404, reason: 'NotFound', message: `this node serves no path ${request.route.path}` });
   };
   const controlPlane = new ControlPlane(identity, {
     state,
-    handle: routeRequests({ ...handlers, node: serveNode }),
+    handle: (request) => routeRequests({ ...units?.handlers, ...handlers, node: serveNode })(request),
     now,
     backoff,
     limits: options.limits ?? {},
@@ -120,9 +120,9 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   await using runner = await TaskRunner.open({ client, node, stateDirectory, gpus, backoff, driver: options.processDriver, log });
   tasks = runner;
   await using unitRunner = await UnitRunner.open({
-    drivers: [],
     allowUnisolated: false,
     ...options.units,
+    drivers: options.units?.drivers ?? [await openExecDriver({ directory: join(stateDirectory, 'exec'), hidden: [stateDirectory] })],
     client,
     node,
     stateDirectory,

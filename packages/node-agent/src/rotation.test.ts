@@ -51,6 +51,7 @@ async function startFleet(nodeCertificateLifetime: number) {
         limits: { grace: 50 },
         heartbeatInterval: 50,
         serversInterval: 100,
+        units: { drivers: [] },
         log: (line) => void own.push(line),
         join: joins,
       }).catch((error: unknown) => error);

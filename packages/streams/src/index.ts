@@ -21,7 +21,7 @@ export { type AnsweringOptions, type AnsweringTunnel, answerTunnel, type TunnelH
 export { type DialOptions, dialTunnel } from './tunnel/dial.ts';
 export { TunnelError, type TunnelFault } from './tunnel/error.ts';
 export { type KeeperOptions, TunnelKeeper } from './tunnel/keeper.ts';
-export { defaultLimits, type TunnelLimits, tunnelPath, tunnelProtocol } from './tunnel/protocol.ts';
+export { defaultLimits, type TunnelLimits, tunnelPath, tunnelProtocol, upgradedHeader, upgradeHeader } from './tunnel/protocol.ts';
 export { openTunnel, type Tunnel } from './tunnel/requesting.ts';
 export { acceptWebSocket, isHandshake, type UpgradeRequest } from './web-socket/accept.ts';
 export { WebSocketByteStream } from './web-socket/byte-stream.ts';

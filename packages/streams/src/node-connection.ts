@@ -1,10 +1,12 @@
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 
 export interface NodeRequest {
   readonly method: string;
   /** The path and the query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The body, which is sent before the response arrives. Without it, the stream of the response takes the body. */
+  readonly body?: Readable | undefined;
   /** Ends the request and its stream. */
   readonly signal: AbortSignal;
 }

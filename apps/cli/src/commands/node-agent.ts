@@ -18,6 +18,7 @@ export interface NodeAgentFlags {
   readonly stateDir: string;
   readonly gpus?: string;
   readonly heartbeatSeconds: number;
+  readonly allowUnisolated?: boolean;
   readonly echo?: boolean;
   readonly processDriver?: DriverName;
   readonly enrollOnly?: boolean;
@@ -29,7 +30,7 @@ type Join = NonNullable<Parameters<typeof runAgent>[0]['join']>;
 
 /** Runs the agent of this machine until a signal stops it. */
 export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
-  const { stateDir, gpus, heartbeatSeconds, echo: echoes, logFormat = 'text' } = flags;
+  const { stateDir, gpus, heartbeatSeconds, allowUnisolated = false, echo: echoes, logFormat = 'text' } = flags;
   const signal = shutdownSignal();
   const log = processLog({ process: 'node-agent', format: logFormat });
   using _held = holdDirectory(stateDir, nodeAgentHolder);
@@ -42,6 +43,7 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
       join,
       declaredGpus: gpus,
       processDriver: flags.processDriver,
+      units: { allowUnisolated },
       version: capstanVersion(),
       heartbeatInterval: heartbeatSeconds * 1000,
       handlers: echoes === true ? echo : {},

@@ -65,6 +65,8 @@ function localNode({ dataDir, logFormat, gpus }: UpFlags, file: WholeConfig): Pr
       args: [
         'node-agent',
         ...['--kubeconfig', join(directory, 'admin.kubeconfig'), '--state-dir', join(directory, 'node-agent')],
+        // For people who try Capstan on a laptop, without root.
+        '--allow-unisolated',
         ...(gpus === undefined ? [] : ['--gpus', resolve(gpus)]),
         ...(format === undefined ? [] : ['--log-format', format]),
       ],

@@ -37,7 +37,8 @@ async function answer(request: TunnelRequest): Promise<void> {
   const { pathname, searchParams } = new URL(request.path, 'http://node');
   if (pathname.endsWith('/broken')) {
     request.respond(404).end(JSON.stringify({ kind: 'Status', reason: 'NotFound', message: 'no such container' }));
-  } else if (pathname.startsWith('/logs/')) request.respond(200).end('a line\n');
+  } else if (pathname.endsWith('/silent')) request.respond(200).end();
+  else if (pathname.startsWith('/logs/')) request.respond(200).end('a line\n');
   else if (pathname.startsWith('/exec/')) {
     const channels = new FramedChannels(request.respond(200));
     channels.on('error', () => {});
@@ -76,6 +77,7 @@ beforeAll(async () => {
   const containers = [
     { name: 'main', image: 'x', ports: [{ containerPort: 8080 }] },
     { name: 'broken', image: 'x' },
+    { name: 'silent', image: 'x' },
   ];
   const annotations = { 'kubectl.kubernetes.io/default-container': 'main' };
   await server.call(pods, { method: 'POST', body: { metadata: { name: 'job', annotations }, spec: { nodeName: 'gpu1', containers } } });
@@ -104,6 +106,11 @@ describe('a pod on a node that has dialled in', () => {
     expect((await server.call(`${pods}/job/log?tailLines=5`)).text).toBe('a line\n');
     expect(asked.at(-1)!.path).toBe('/logs/root/default/job/main?tailLines=5');
     expect(asked.at(-1)!.headers['capstan-user']).toBe('kubernetes-admin');
+  });
+
+  test('may have said nothing yet', async () => {
+    const reply = await server.call(`${pods}/job/log?container=silent`);
+    expect([reply.code, reply.text]).toEqual([200, '']);
   });
 
   test('refuses with a Status, which the client gets', async () => {

@@ -33,9 +33,8 @@ export async function serveNodeSubresource(
   if (found === undefined || connection === undefined)
     throw status.serviceUnavailable(`${resource}/${subresource} needs the node of ${context.info.name}, which is not connected`);
   const query = exchange.url.includes('?') ? exchange.url.slice(exchange.url.indexOf('?')) : '';
-  const sent = { method: exchange.method, path: `/node${found.path}${query}`, signal };
+  const sent = { method: exchange.method, path: `/node${found.path}${query}`, body: exchange.bodyStream(), signal };
   const response = await askNode({ node: found.node, connection }, context, sent);
-  exchange.bodyStream().pipe(response.stream);
   if (response.status >= 400) throw await tunnelRefusal(response, found.node);
   await relayBody(stream, { code: response.status, type: response.headers['content-type'] ?? 'text/plain', body: response.stream });
 }

@@ -2,6 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
 import { StatusError, status } from '@capstan/machinery';
+import { upgradedHeader, upgradeHeader } from '@capstan/streams';
 import { networkFailure } from '../http/network-failure.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
@@ -84,15 +85,23 @@ export class ReverseProxy implements Disposable {
     { target, proxied }: { target: ProxyTarget & { kind: 'tunnel' }; proxied: Proxied },
   ): Promise<void> {
     const { exchange, signal } = stream;
-    if (exchange.upgradeTo !== undefined) throw status.badRequest('connections through a node agent cannot be upgraded; use port-forward');
     if (!staysBelow(proxied.path.split('?', 1)[0]!)) throw status.badRequest('the path leads out of the proxy');
-    const response = await askNode(target, context, {
-      method: proxied.method,
-      path: `${target.path}${proxied.path}`,
-      headers: joined(proxied.headers),
-      signal,
-    });
-    exchange.bodyStream().pipe(response.stream);
+    const path = `${target.path}${proxied.path}`;
+    const headers = joined(proxied.headers);
+    const upgrade = exchange.headers.upgrade;
+    const isUpgrade = exchange.upgradeTo !== undefined && upgrade !== undefined;
+    const response = await askNode(
+      target,
+      context,
+      isUpgrade
+        ? { method: 'POST', path, headers: { ...headers, [upgradeHeader]: upgrade }, signal }
+        : // The target may wait for all of the body before it answers.
+          { method: proxied.method, path, headers, body: exchange.bodyStream(), signal },
+    );
+    if (isUpgrade && response.headers[upgradedHeader] !== undefined) {
+      const handshake = ['Connection', 'Upgrade', 'Upgrade', upgrade, ...Object.entries(response.headers).flat()];
+      return passThrough(stream, { kind: 'upgraded', socket: response.stream, head: Buffer.alloc(0), rawHeaders: handshake });
+    }
     const raw = Object.entries(response.headers).flat();
     const origin = `http://${target.node}`;
     for (const [name, value] of returnedHeaders(raw, (location) => rewriteLocation(location, { origin, ...proxied })))

@@ -53,6 +53,8 @@ export async function relayBody(stream: OpenStream, { code, type, body }: { code
 /** `finished` takes an HTTP/2 stream for closed as soon as its peer has sent everything. */
 function ended(body: Readable): Promise<void> {
   return new Promise((resolve, reject) => {
+    // An empty body of a node may have ended together with the head.
+    if (body.readableEnded) return resolve();
     body.on('end', resolve);
     body.on('error', reject);
     body.on('close', () => reject(new Error('the body ended early')));

@@ -5,6 +5,7 @@ import { KubeletClient } from '../connect/kubelet.ts';
 import { OpenStreams } from '../connect/open-streams.ts';
 import type { Tunnels } from '../connect/tunnels.ts';
 import { taskLog } from '../node-agents/task-log.ts';
+import { unitSecrets } from '../node-agents/unit-secrets.ts';
 import type { Admission } from '../registry/admission.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 import type { Storage } from './storage.ts';
@@ -30,7 +31,7 @@ export function connectionsOf(
     kubelets,
     tunnels: options.tunnels ?? tunnels,
     streams: new OpenStreams(),
-    nodeSubresources: [taskLog(platform), ...(options.nodeSubresources ?? [])],
+    nodeSubresources: [taskLog(platform), unitSecrets(platform), ...(options.nodeSubresources ?? [])],
   });
   pki.onReplaced(connections.renew);
   return resources.use(connections);

@@ -21,10 +21,9 @@ async function relay(request: TunnelRequest, tunnels: Pick<NodeTunnels, 'here'>)
   if (path === '') return void request.respond(204).end();
   try {
     const { method, headers, signal } = request;
-    const answer = await connection.request({ method, path, headers, signal });
+    const answer = await connection.request({ method, path, headers, body: request.body, signal });
     const { [relayHeader]: _, ...others } = answer.headers;
     const stream = request.respond(answer.status, others);
-    if (method !== 'GET' && method !== 'HEAD') stream.pipe(answer.stream);
     answer.stream.pipe(stream);
     // The other direction of this is the signal of the request.
     answer.stream.once('close', () => {

@@ -29,6 +29,7 @@ function ask(path: string, method = 'GET'): { request: TunnelRequest; status: ()
     method,
     path,
     headers: { 'capstan-user': 'ada%20l' },
+    body: new PassThrough(),
     signal: new AbortController().signal,
     respond: (code) => {
       status = code;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GPUNode, NodeUnit, NodeUnitSpec, NodeUnitStatus } from '@capstan/api';
 import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
-import { createPlatform, fleetPath, invite } from '@capstan/apiserver/testing-fleet';
+import { callAs, createPlatform, enrolled, fleetPath, invite } from '@capstan/apiserver/testing-fleet';
 import { certificateFingerprint } from '@capstan/pki';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runAgent } from '../agent.ts';
@@ -15,7 +15,7 @@ const directory = mkdtempSync(join(tmpdir(), 'capstan-agent-units-'));
 const driver = new PlainDriver(join(directory, 'rooms'));
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await startTestServer({ tokens: 'alice-token,alice,1', audit: { policy: { rules: [{ level: 'RequestResponse' }] } } });
   await createPlatform(server);
 });
 afterAll(async () => {
@@ -116,5 +116,70 @@ describe('an agent', () => {
     );
     await create('d-1', { image: 'python:3' });
     await becomes('d-1', { phase: 'Ended', reason: 'DriverUnavailable', message: 'this node has no driver container' });
+  });
+});
+
+describe('through the API server', () => {
+  const pods = '/clusters/tenant0/api/v1/namespaces/default/pods';
+  const secrets = (name: string): string => `${units}/${name}/secrets`;
+  const as = (who: string) => ({ anonymous: true, headers: { authorization: `Bearer ${who}-token` } });
+  const owner = { cluster: 'tenant0', namespace: 'default', name: 'job', uid: 'u' };
+
+  beforeAll(async () => {
+    const metadata = { name: 'cluster', annotations: { 'internal.tenancy.kcp.io/type': 'root:project' } };
+    const workspace = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata };
+    await server.call('/clusters/tenant0/apis/core.kcp.io/v1alpha1/logicalclusters', { method: 'POST', body: workspace });
+    for (const name of ['job', 'stranger']) {
+      const pod = { metadata: { name }, spec: { nodeName: 'n1', containers: [{ name: 'unit', image: 'x' }] } };
+      const reply = await server.call(pods, { method: 'POST', body: pod });
+      expect(reply.code, reply.text).toBe(201);
+    }
+  });
+
+  test('the Pod of a unit has its log, and no other Pod has', async () => {
+    await using _agent = await startAgent();
+    await create('e-1', { owner, command: ['sh', '-c', 'echo one; echo two'] });
+    await becomes('e-1', { phase: 'Ended' });
+    expect((await server.call(`${pods}/job/log?follow=true&tailLines=1`)).text).toBe('two\n');
+    const other = await server.call(`${pods}/stranger/log`);
+    expect([other.code, other.json().message]).toEqual([404, 'this node has no unit stranger of the namespace default']);
+    const elsewhere = await server.call('/api/v1/namespaces/default/pods', {
+      method: 'POST',
+      body: { metadata: { name: 'job' }, spec: { nodeName: 'n1', containers: [{ name: 'unit', image: 'x' }] } },
+    });
+    expect(elsewhere.code).toBe(201);
+    expect((await server.call('/api/v1/namespaces/default/pods/job/log')).code).toBe(404);
+  });
+
+  test('secrets reach their unit, and neither the store nor the audit log', async () => {
+    await using _agent = await startAgent();
+    await create('f-1', { owner: { ...owner, name: 'secret' }, secrets: true, command: ['sh', '-c', 'echo "got $TOKEN" | tr a-z A-Z'] });
+    await becomes('f-1', { phase: 'Waiting', reason: 'SecretsMissing' });
+    const body = { env: { TOKEN: 'swordfish' } };
+    const sent = await server.call(secrets('f-1'), { method: 'PUT', body });
+    expect([sent.code, sent.json().status]).toEqual([200, 'Success']);
+    await becomes('f-1', { phase: 'Ended', lastLines: ['GOT SWORDFISH'] });
+    const wrong = await server.call(secrets('f-1'), { method: 'PUT', body });
+    expect(wrong.code).toBe(409);
+    expect((await server.call(`${units}/f-1`)).text).not.toContain('swordfish');
+    const audit = (): string => readFileSync(join(server.directory, 'audit.log'), 'utf8');
+    await vi.waitFor(() => expect(audit()).toContain('nodeunits/f-1/secrets'), patience);
+    expect(audit()).not.toContain('swordfish');
+  });
+
+  test('secrets are sent by nobody else, to no other node, and never read', async () => {
+    await using _agent = await startAgent();
+    await create('g-1', { secrets: true });
+    await becomes('g-1', { phase: 'Waiting' });
+    const body = { env: { TOKEN: 'x' } };
+    expect((await server.call(secrets('g-1'), { method: 'PUT', body, ...as('alice') })).code).toBe(403);
+    expect((await server.call(secrets('g-1'))).code).toBe(405);
+    expect((await server.call(secrets('g-1'), { method: 'POST', body })).code).toBe(405);
+    expect((await server.call(secrets('nobody'), { method: 'PUT', body })).code).toBe(404);
+    const elsewhere = '/clusters/tenant0/apis/fleet.capstan.dev/v1alpha1/namespaces/node-n1/nodeunits/g-1/secrets';
+    expect((await server.call(elsewhere, { method: 'PUT', body })).code).toBe(404);
+    const other = await enrolled(server, 'n2');
+    expect((await callAs(server, other, secrets('g-1'), { method: 'PUT', body })).code).toBe(403);
+    expect(await statusOf('g-1')).toMatchObject({ phase: 'Waiting' });
   });
 });

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import type { NodeUnitDriver } from '@capstan/api';
+import type { GpuReading, NodeUnitDriver } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import type { BackoffOptions } from '@capstan/machinery';
+import type { RoutedRequest } from '../requests/router.ts';
 import { type Moment, momentNow } from '../time/moment.ts';
 import type { UnitDriver } from './drivers/driver.ts';
 import { DriverRegistry } from './drivers/registry.ts';
@@ -13,7 +14,11 @@ import { defaultTimes, type UnitTimes } from './engine/times.ts';
 import { UnitRecords } from './records/records.ts';
 import { UnitReports } from './reporting/unit-reports.ts';
 import { watchUnits } from './reporting/unit-watch.ts';
-import { openSecretStore } from './secrets/store.ts';
+import { openSecretStore, type SecretStore } from './secrets/store.ts';
+import { unitHandlers } from './streams/handlers.ts';
+import { serveUnitRoutes } from './streams/node-routes.ts';
+import { defaultUploadLimits, type UnpackLimits } from './uploads/unpack.ts';
+import { UsageSampler } from './usage/usage.ts';
 
 export interface UnitOptions {
   readonly drivers: readonly UnitDriver[];
@@ -21,6 +26,7 @@ export interface UnitOptions {
   readonly allowUnisolated: boolean;
   readonly times?: Partial<UnitTimes>;
   readonly storages?: StorageFolders;
+  readonly uploadLimits?: UnpackLimits;
 }
 
 export interface UnitRunnerOptions extends UnitOptions {
@@ -28,35 +34,40 @@ export interface UnitRunnerOptions extends UnitOptions {
   readonly client: Client;
   readonly node: string;
   readonly stateDirectory: string;
-  readonly gpus: DeviceSource;
+  readonly gpus: DeviceSource & { readings(): readonly GpuReading[] };
   readonly backoff: BackoffOptions;
   readonly log: (line: string) => void;
+}
+
+interface Parts {
+  readonly drivers: DriverRegistry;
+  readonly contact: LastContact;
+  readonly records: UnitRecords;
+  readonly secrets: SecretStore;
+  readonly reports: UnitReports;
+  readonly engine: UnitEngine;
+  readonly usage: UsageSampler;
 }
 
 /** Runs the NodeUnits of this machine. Their programs outlive it. */
 export class UnitRunner implements AsyncDisposable {
   readonly #options: UnitRunnerOptions;
-  readonly #drivers: DriverRegistry;
-  readonly #contact: LastContact;
-  readonly #records: UnitRecords;
-  readonly #reports: UnitReports;
-  readonly #engine: UnitEngine;
+  readonly #parts: Parts;
+  /** Serves the subresources of the Pods that show units. */
+  readonly handlers: ReturnType<typeof unitHandlers>;
 
-  private constructor(
-    options: UnitRunnerOptions,
-    parts: { engine: UnitEngine; drivers: DriverRegistry; contact: LastContact; records: UnitRecords; reports: UnitReports },
-  ) {
+  private constructor(options: UnitRunnerOptions, parts: Parts) {
+    const { records, engine } = parts;
     this.#options = options;
-    this.#drivers = parts.drivers;
-    this.#contact = parts.contact;
-    this.#records = parts.records;
-    this.#reports = parts.reports;
-    this.#engine = parts.engine;
+    this.#parts = parts;
+    const uploads = { folder: (name: string) => records.folder(name), limits: options.uploadLimits ?? defaultUploadLimits };
+    this.handlers = unitHandlers({ engine, uploads });
   }
 
   static async open(options: UnitRunnerOptions): Promise<UnitRunner> {
     const { client, node, stateDirectory, gpus, backoff, log } = options;
     const directory = join(stateDirectory, 'units');
+    const times = { ...defaultTimes, ...options.times };
     const records = await UnitRecords.open(directory, log);
     const contact = await LastContact.open(join(directory, 'contact'), await momentNow());
     const drivers = new DriverRegistry(options);
@@ -76,33 +87,41 @@ export class UnitRunner implements AsyncDisposable {
           uploads: uploadsIn(records.folder(record.name)),
         }),
       now: momentNow,
-      times: { ...defaultTimes, ...options.times },
+      times,
       report: (unit, status) => reports.report(unit, status),
       log,
     });
-    return new UnitRunner(options, { engine, drivers, contact, records, reports });
+    const usage = new UsageSampler({ engine, readings: () => gpus.readings(), times });
+    return new UnitRunner(options, { engine, drivers, contact, records, secrets, reports, usage });
   }
 
   /** For GPUNode.status. */
   get drivers(): NodeUnitDriver[] {
-    return this.#drivers.describe();
+    return this.#parts.drivers.describe();
   }
 
   /** The control plane has answered a request that was sent at this time. */
   reached(at: Moment): void {
-    this.#contact.record(at);
+    this.#parts.contact.record(at);
   }
 
   /** Continues the units of the records, and follows those of the control plane until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, node, log } = this.#options;
-    await this.#engine.resume();
-    await watchUnits({ client, node, engine: this.#engine, reports: this.#reports, log }, signal);
+    const { engine, reports, usage } = this.#parts;
+    await engine.resume();
+    await Promise.all([watchUnits({ client, node, engine, reports, log }, signal), usage.run(signal)]);
+  }
+
+  /** Answers requests to the node itself that are about units; false if the request is for something else. */
+  serve(request: RoutedRequest<{ kind: 'node'; path: string }>): Promise<void> | false {
+    return serveUnitRoutes(request, this.#parts);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#engine[Symbol.asyncDispose]();
-    await this.#reports[Symbol.asyncDispose]();
-    await this.#records[Symbol.asyncDispose]();
+    const { engine, reports, records } = this.#parts;
+    await engine[Symbol.asyncDispose]();
+    await reports[Symbol.asyncDispose]();
+    await records[Symbol.asyncDispose]();
   }
 }

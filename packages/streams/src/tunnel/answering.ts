@@ -1,5 +1,5 @@
 import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { defaultLimits, plainHeaders, sendableHeaders, type TunnelLimits } from './protocol.ts';
 import { endSession, settled, watchPeer } from './session.ts';
 
@@ -9,6 +9,8 @@ export interface TunnelRequest {
   /** The path and the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The body, for handlers whose response depends on it. It is the stream that `respond` returns. */
+  readonly body: Readable;
   /** Aborted when the stream ends, however it ends. */
   readonly signal: AbortSignal;
   /** Sends the head of the response; the stream then reads the body of the request and writes that of the response. */
@@ -95,6 +97,7 @@ async function answer(
       method: headers[':method'] ?? 'GET',
       path: headers[':path'] ?? '/',
       headers: plainHeaders(headers),
+      body: stream,
       signal: end.signal,
       respond: (status, more = {}) => {
         if (!stream.destroyed) stream.respond({ ':status': status, ...sendableHeaders(more) });

@@ -25,6 +25,13 @@ export const defaultLimits: TunnelLimits = {
   grace: 5_000,
 };
 
+/**
+ * In a proxied request: the protocol that the client wants to change to. The body of the request is then what the client says afterwards. In the
+ * response: the target agreed.
+ */
+export const upgradeHeader = 'capstan-upgrade';
+export const upgradedHeader = 'capstan-upgraded';
+
 /** Headers of a request or response, without those that HTTP/2 itself needs. Repeated ones are joined. */
 export function plainHeaders(headers: NodeJS.Dict<string | string[] | number>): Record<string, string> {
   const plain: Record<string, string> = {};

@@ -66,7 +66,7 @@ class RequestingEnd implements Tunnel {
     return this.#openStreams;
   }
 
-  async request({ method, path, headers = {}, signal }: NodeRequest): Promise<NodeResponse> {
+  async request({ method, path, headers = {}, body, signal }: NodeRequest): Promise<NodeResponse> {
     signal.throwIfAborted();
     if (!this.#isOpen) throw new TunnelError('closed', 'the tunnel to the node is closed');
     const { concurrentStreams } = this.#limits;
@@ -81,6 +81,7 @@ class RequestingEnd implements Tunnel {
       this.#openStreams--;
       signal.removeEventListener('abort', abort);
     });
+    if (hasBody) body?.pipe(stream);
     return answerOf(stream, signal);
   }
 

@@ -63,7 +63,9 @@ export class UnitEngine implements AsyncDisposable {
     const run = this.#runs.get(name);
     if (run !== undefined) {
       await run.confirm(wanted);
-      return this.#options.report({ name, uid: wanted.uid }, run.status);
+      const { status } = run;
+      if (status !== undefined) this.#options.report({ name, uid: wanted.uid }, status);
+      return;
     }
     if (finalNodeUnitPhases.has(unit.status?.phase ?? '')) return;
     if (records.isForgotten(name) || records.all.has(name))
@@ -261,7 +263,7 @@ function wantedOf({ metadata, spec }: NodeUnit): Pick<UnitRecord, 'name' | 'uid'
 
 /** Whether the control plane knows that the unit got so far that it may have run. */
 function wasStarted(status: NodeUnitStatus | undefined): boolean {
-  return status?.startedAt !== undefined || ['Running', 'Restarting', 'Stopping'].includes(status?.phase ?? '');
+  return status?.startedAt !== undefined || ['Preparing', 'Running', 'Restarting', 'Stopping'].includes(status?.phase ?? '');
 }
 
 /** The machine as it ran when the unit was last heard of. */

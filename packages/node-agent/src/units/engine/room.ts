@@ -76,7 +76,7 @@ function hostnameOf({ owner, rank, peers = [] }: NodeUnitSpec): string {
 /** Tells a program its place among the nodes of the unit, also in the variables that torchrun reads in place of its options. */
 function ownVariables({ owner, rank, peers = [], devices }: NodeUnitSpec): Record<string, string> {
   const nodes = Math.max(1, peers.length);
-  const own = { CAPSTAN_UNIT: owner.name, CAPSTAN_NAMESPACE: owner.namespace, CAPSTAN_RANK: String(rank), CAPSTAN_NODES: String(nodes) };
+  const own = { CAPSTAN_UNIT_NAME: owner.name, CAPSTAN_RANK: String(rank), CAPSTAN_NODES: String(nodes) };
   const first = peers.find((peer) => peer.rank === 0)?.address;
   if (nodes === 1 || first === undefined) return own;
   return {

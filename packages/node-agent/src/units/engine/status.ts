@@ -17,8 +17,8 @@ export interface Live {
 const longestMessage = 4096;
 const longestStep = 256;
 
-/** The status of the NodeUnit. */
-export function statusOf({ state, generation, restarts }: UnitRecord, live: Live): NodeUnitStatus {
+/** The status of the NodeUnit; undefined if it is not yet known whether the program runs. */
+export function statusOf({ state, generation, restarts }: UnitRecord, live: Live): NodeUnitStatus | undefined {
   const { driver, room, ready, step, problem, idleSince } = live;
   const always = { phase: state.phase, observedGeneration: generation, ...(driver && { driver }), ...(restarts > 0 && { restarts }) };
   const trouble = problem && { reason: problem.reason, message: problem.message.slice(0, longestMessage) };
@@ -27,6 +27,8 @@ export function statusOf({ state, generation, restarts }: UnitRecord, live: Live
     case 'Lost':
       return { ...always, ...endingFields(state.ending), ready: false };
     case 'Running':
+      if (room === undefined && problem === undefined)
+        return step === undefined ? undefined : { ...always, phase: 'Preparing', step: step.slice(0, longestStep) };
       return {
         ...always,
         ...(room && roomFields(room)),

@@ -30,6 +30,9 @@ export interface RunContext {
   readonly signal: AbortSignal;
 }
 
+/** In milliseconds, between two looks at a program that has not changed. */
+const notTooOften = 100;
+
 /** A state that follows, with everything that changes with it. */
 type Next = Partial<Pick<UnitRecord, 'incarnation' | 'restarts' | 'failures'>> & { readonly state: UnitState };
 type Steps = { readonly [P in NodeUnitPhase]?: (state: StateOf<P>) => Promise<Next | undefined> };
@@ -48,6 +51,8 @@ export class UnitRun {
   #interrupt = new AbortController();
   #unhealthy: string | undefined;
   #retries = 0;
+  /** Why the last attempt to start the program went wrong. */
+  #failed: UnitProblem | undefined;
   #isConfirmed: boolean;
   #isUploading = false;
   /** Changes of the record follow each other. */
@@ -79,7 +84,8 @@ export class UnitRun {
     return finalNodeUnitPhases.has(this.#record.state.phase);
   }
 
-  get status(): NodeUnitStatus {
+  /** Undefined until it is known how the program is. */
+  get status(): NodeUnitStatus | undefined {
     return statusOf(this.#record, this.#live);
   }
 
@@ -110,6 +116,10 @@ export class UnitRun {
   }
 
   /** Files arrive, and the unit waits for their end. */
+  get isUploading(): boolean {
+    return this.#isUploading;
+  }
+
   set isUploading(isUploading: boolean) {
     this.#isUploading = isUploading;
     this.wake();
@@ -181,6 +191,11 @@ export class UnitRun {
     while (!signal.aborted) {
       const interrupted = this.#arm();
       if (this.#stop !== undefined) return this.#stopNow(this.#stop);
+      if (this.#failed !== undefined) {
+        await this.#retryLater(this.#failed, interrupted);
+        this.#failed = undefined;
+        continue;
+      }
       // After a restart of the machine, only the control plane knows whether the program has been started elsewhere.
       if (!this.#isConfirmed) {
         this.#show({ step: 'waits for the control plane' });
@@ -198,21 +213,19 @@ export class UnitRun {
       } catch (error) {
         if (signal.aborted) return undefined;
         if (interrupted.aborted) continue;
-        const final = await this.#retryLater(asProblem(error));
-        if (final !== undefined) return final;
+        const problem = asProblem(error);
+        if (problem.isFinal) return ended({ reason: problem.reason, message: problem.message });
+        this.#failed = problem;
       }
     }
     return undefined;
   }
 
-  /** Waits after a problem; the end of the unit if waiting does not help. */
-  async #retryLater({ reason, message, isFinal }: UnitProblem): Promise<Next | undefined> {
-    if (isFinal) return ended({ reason, message });
-    const interrupted = this.#arm();
+  /** Waits after a problem, longer each time. */
+  async #retryLater({ reason, message }: UnitProblem, interrupted: AbortSignal): Promise<void> {
     this.#show({ problem: { reason, message }, step: undefined });
     const { retryDelay, longestRestartDelay } = this.#context.times;
     await pause(Math.min(retryDelay * 2 ** Math.min(this.#retries++, 30), longestRestartDelay), interrupted);
-    return undefined;
   }
 
   async #keep(state: StateOf<'Running'>): Promise<Next | undefined> {
@@ -223,18 +236,21 @@ export class UnitRun {
     const driver = drivers.find(spec);
     if (driver === undefined) return this.#withoutDriver();
     if (room !== undefined) {
+      this.#show({ step: 'starts the program' });
       try {
         await driver.start(room, this.#incarnation);
         this.#retries = 0;
       } catch (error) {
-        const final = await this.#retryLater(asProblem(error));
-        return final ?? { state: { phase: 'Preparing' } };
+        const problem = asProblem(error);
+        this.#failed = problem;
+        return problem.isFinal ? ended({ reason: problem.reason, message: problem.message }) : { state: { phase: 'Preparing' } };
       }
     }
     const probing = new AbortController();
     this.#unhealthy = undefined;
     try {
       let isProbed = false;
+      let wasSame = false;
       while (!signal.aborted) {
         const interrupted = this.#arm();
         if (this.#stop !== undefined) return { state: { phase: 'Stopping', ending: this.#stop, restart: false } };
@@ -243,7 +259,10 @@ export class UnitRun {
         if (found?.phase !== 'running') return await this.#over(driver, state, found);
         if (!isProbed) this.#probe(driver, found, AbortSignal.any([signal, probing.signal]));
         isProbed = true;
-        await driver.changed(name, this.#incarnation, interrupted).catch(() => pause(this.#context.times.retryDelay, interrupted));
+        // A driver that cannot wait must not keep the agent busy.
+        if (wasSame) await pause(notTooOften, interrupted);
+        await driver.changed(name, this.#incarnation, interrupted).catch(() => {});
+        wasSame = !interrupted.aborted;
       }
       return undefined;
     } finally {
@@ -387,7 +406,7 @@ export class UnitRun {
       try {
         return await this.#changeForSure((record) => ({ ...record, ...next }));
       } catch (error) {
-        await this.#retryLater(asProblem(error));
+        await this.#retryLater(asProblem(error), this.#arm());
         if (this.#stop !== undefined) {
           this.#room = undefined;
           return;
@@ -435,7 +454,8 @@ export class UnitRun {
   }
 
   #report(): void {
-    this.#context.onStatus(this.#record, this.status);
+    const { status } = this;
+    if (status !== undefined) this.#context.onStatus(this.#record, status);
   }
 }
 
