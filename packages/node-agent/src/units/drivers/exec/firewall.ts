@@ -82,3 +82,11 @@ export function iptablesJumps(bridge: string): readonly { readonly table: string
     { table: 'nat', chain: 'POSTROUTING', target: `${bridge}-out` },
   ];
 }
+
+/** Rules for machines on which somebody else, such as Docker or ufw, lets nothing be forwarded. Rules of ours come before them, and refuse what they refuse. */
+export function forwardExceptions(bridge: string): readonly (readonly string[])[] {
+  return [
+    ['-i', bridge, '-j', 'ACCEPT'],
+    ['-o', bridge, '-m', 'conntrack', '--ctstate', 'RELATED,ESTABLISHED', '-j', 'ACCEPT'],
+  ];
+}

@@ -43,9 +43,11 @@ export async function launch(program: LauncherProgram, spec: readonly Pair[], re
       throw error;
     },
   );
+  permitted.catch(() => {});
   const timer = setTimeout(() => child.kill('SIGKILL'), longest);
   try {
-    const [answer] = await Promise.all([Promise.race([text(child.stdout), failed]), permitted]);
+    const answer = await Promise.race([text(child.stdout), failed]);
+    await permitted;
     if (!answer.startsWith('started\0')) throw problemOf(answer);
   } finally {
     clearTimeout(timer);

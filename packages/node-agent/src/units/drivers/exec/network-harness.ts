@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UnitRoom } from '../driver.ts';
 import { openExecDriver } from './open.ts';
+import { unitResolver } from './resolver.ts';
 import { connectAttempts, echoServer } from './testing.ts';
 
 /**
@@ -55,12 +56,15 @@ await start(room('client', connectAttempts([...targets, `${address}:7003`, `${br
 while ((await driver.find('client', 0))?.phase === 'running') await driver.changed('client', 0, AbortSignal.timeout(30_000));
 await start(room('lonely', connectAttempts([targets[0]!]), 'None'));
 while ((await driver.find('lonely', 0))?.phase === 'running') await driver.changed('lonely', 0, AbortSignal.timeout(30_000));
+await start(room('named', ['cat', '/etc/hosts', '/etc/resolv.conf']));
+while ((await driver.find('named', 0))?.phase === 'running') await driver.changed('named', 0, AbortSignal.timeout(30_000));
 const socket = await driver.connect('server', 7003);
 socket.destroy();
 const result = {
   isolation: driver.isolation,
   reached: await outputOf('client'),
   lonely: await outputOf('lonely'),
+  names: { seen: await outputOf('named'), resolver: (await unitResolver()).text.trim().split('\n') },
   addresses,
   links: ip('-o', 'link').includes('cu'),
 };

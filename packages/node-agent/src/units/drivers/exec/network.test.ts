@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { tool } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { IsolatedNetwork } from './network.ts';
 import { echoServer, programFolder } from './testing.ts';
 
 /*
@@ -30,6 +31,7 @@ interface Report {
   readonly isolation: string;
   readonly reached: readonly string[];
   readonly lonely: readonly string[];
+  readonly names: { readonly seen: readonly string[]; readonly resolver: readonly string[] };
   readonly addresses: readonly string[];
   readonly links: boolean;
   readonly linksLeft: number;
@@ -95,35 +97,48 @@ describeUnless(problem, 'the network of isolated units', () => {
     expect.stringMatching(bridge),
   ];
 
-  const filters = {
-    nft: () => ({ nft: (nft as { path: string }).path }),
-    iptables: () => {
-      const links = join(`${(iptables as { path: string }).path}.tree`, 'links');
-      const folder = 'path' in iptables && iptables.path.endsWith('-debian') ? links : dirname((iptables as { path: string }).path);
-      return { iptables: join(folder, 'iptables'), 'iptables-restore': join(folder, 'iptables-restore') };
-    },
+  const nftOnly = (): Record<string, string> => ({ nft: (nft as { path: string }).path });
+  const iptablesOnly = (): Record<string, string> => {
+    const { path } = iptables as { path: string };
+    const folder = path.endsWith('-debian') ? join(`${path}.tree`, 'links') : dirname(path);
+    return { iptables: join(folder, 'iptables'), 'iptables-restore': join(folder, 'iptables-restore') };
+  };
+  const onNode = (command: readonly string[]): string => {
+    const [program, ...args] = inside(names.node, command);
+    return execFileSync(program, args, { encoding: 'utf8' });
   };
 
-  test.each(['nft', 'iptables'] as const)(
+  test.each([
+    ['nft', nftOnly, 'ACCEPT'],
+    ['iptables', iptablesOnly, 'ACCEPT'],
+    ['nft beside a firewall that forwards nothing', () => ({ ...nftOnly(), ...iptablesOnly() }), 'DROP'],
+  ] as const)(
     'with %s: units reach the world, and neither the node nor each other; nothing is left of them',
-    async (name) => {
-      const programs = programFolder(join(directory, `${name}-programs`), {
+    async (name, filters, policy) => {
+      onNode([iptablesOnly()['iptables']!, '-w', '-P', 'FORWARD', policy]);
+      const folder = name.split(' ').join('-');
+      const programs = programFolder(join(directory, `${folder}-programs`), {
         ip: execFileSync('which', ['ip'], { encoding: 'utf8' }).trim(),
-        ...filters[name](),
+        ...filters(),
       });
       const before = ip('-n', names.node, '-o', 'link').split('\n').filter(Boolean).length;
-      const seen = await report(name, [programs]);
+      const seen = await report(folder, [programs]);
       expect(seen.isolation).toBe('full');
       expect(seen.reached).toEqual(expected(seen.addresses[0]!, /^[\d.]+:7001 closed$/));
       expect(seen.lonely).toEqual(['203.0.113.10:7000 closed']);
+      expect(seen.names.seen).toEqual(expect.arrayContaining([expect.stringMatching(/^[\d.]+ named$/), ...seen.names.resolver]));
       expect(seen.links).toBe(true);
       expect(new Set(seen.addresses).size).toBe(4);
       expect(seen.linksLeft).toBe(before);
-      const rules = execFileSync(
-        ...(([program, ...args]) => [program, args] as const)(inside(names.node, [(nft as { path: string }).path, 'list', 'ruleset'])),
-        { encoding: 'utf8' },
-      );
+      const rules = onNode([nftOnly()['nft']!, 'list', 'ruleset']);
       expect(rules).not.toContain('captest0');
     },
   );
+});
+
+test('a node without the programs says what to install', async () => {
+  const network = new IsolatedNetwork({ bridge: 'captest1', programs: [join(directory, 'nothing')] });
+  const message = expect.stringContaining('apt-get install iproute2 nftables');
+  await expect(network.ensure()).rejects.toMatchObject({ name: 'UnitProblem', reason: 'NetworkUnavailable', isFinal: false, message });
+  await network.tearDown();
 });

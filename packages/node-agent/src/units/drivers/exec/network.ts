@@ -3,7 +3,7 @@ import { access, constants, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UnitProblem } from '../driver.ts';
-import { iptablesJumps, iptablesRules, nftRules, nftTable } from './firewall.ts';
+import { forwardExceptions, iptablesJumps, iptablesRules, nftRules, nftTable } from './firewall.ts';
 import type { Pair } from './pairs.ts';
 import { formatAddress, freeRange, parseRange, type Range } from './ranges.ts';
 import { unitResolver } from './resolver.ts';
@@ -68,7 +68,7 @@ export class IsolatedNetwork {
     if (tools === undefined || !(await exists(tools.ip, bridge)) || !(await isUnused(tools.ip, bridge))) return;
     await run(tools.ip, ['link', 'delete', bridge]).catch(() => {});
     if (tools.nft !== undefined) await run(tools.nft, ['delete', 'table', 'inet', nftTable(bridge)]).catch(() => {});
-    else if (tools.iptables !== undefined) await this.#removeIptables(tools.iptables);
+    if (tools.iptables !== undefined) await removeIptables(tools.iptables, bridge);
   }
 
   async #repair(): Promise<void> {
@@ -117,6 +117,7 @@ export class IsolatedNetwork {
   async #rules(tools: Tools, rules: Parameters<typeof nftRules>[0]): Promise<void> {
     if (tools.nft !== undefined) {
       await run(tools.nft, ['-f', '-'], nftRules(rules));
+      if (tools.iptables !== undefined) await exceptForwarding(tools.iptables, rules.bridge);
       return;
     }
     const iptables = tools.iptables!;
@@ -124,13 +125,6 @@ export class IsolatedNetwork {
     for (const { table, chain, target } of iptablesJumps(rules.bridge)) {
       const jump = ['-w', '-t', table];
       await run(iptables, [...jump, '-C', chain, '-j', target]).catch(() => run(iptables, [...jump, '-I', chain, '1', '-j', target]));
-    }
-  }
-
-  async #removeIptables(iptables: string): Promise<void> {
-    for (const { table, chain, target } of iptablesJumps(this.#options.bridge)) {
-      await run(iptables, ['-w', '-t', table, '-D', chain, '-j', target]).catch(() => {});
-      for (const action of ['-F', '-X']) await run(iptables, ['-w', '-t', table, action, target]).catch(() => {});
     }
   }
 
@@ -157,6 +151,22 @@ export class IsolatedNetwork {
       if (usable) return file;
     }
     return undefined;
+  }
+}
+
+async function exceptForwarding(iptables: string, bridge: string): Promise<void> {
+  const chain = await run(iptables, ['-w', '-S', 'FORWARD']).catch(() => '');
+  if (!chain.includes('-P FORWARD DROP')) return;
+  for (const rule of forwardExceptions(bridge)) {
+    await run(iptables, ['-w', '-C', 'FORWARD', ...rule]).catch(() => run(iptables, ['-w', '-I', 'FORWARD', '1', ...rule]));
+  }
+}
+
+async function removeIptables(iptables: string, bridge: string): Promise<void> {
+  for (const rule of forwardExceptions(bridge)) await run(iptables, ['-w', '-D', 'FORWARD', ...rule]).catch(() => {});
+  for (const { table, chain, target } of iptablesJumps(bridge)) {
+    await run(iptables, ['-w', '-t', table, '-D', chain, '-j', target]).catch(() => {});
+    for (const action of ['-F', '-X']) await run(iptables, ['-w', '-t', table, action, target]).catch(() => {});
   }
 }
 
