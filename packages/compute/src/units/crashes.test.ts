@@ -69,7 +69,7 @@ describe('a controller', () => {
   const { steps } = live(-1);
 
   test('takes these steps in the life of a unit', () => {
-    expect(steps.slice(0, 6)).toEqual(['status', 'allocate', 'protect', 'status', 'status', 'start']);
+    expect(steps.slice(0, 6)).toEqual(['status', 'allocate', 'protect', 'status', 'start', 'status']);
     expect(new Set(steps)).toEqual(new Set(['protect', 'status', 'allocate', 'start', 'stop', 'look', 'remove', 'release', 'letGo']));
   });
 
