@@ -63,6 +63,13 @@ function addRun(program: Command): void {
     .addOption(new Option('--rm', 'delete the unit when the program has ended'))
     .addOption(new Option('--max-duration <time>', 'stop it after so much time, such as 12h'))
     .addOption(new Option('--idle-timeout <time>', 'stop it when its GPUs were idle for so long, such as 30m'))
+    .addOption(
+      new Option('--network <kind>', 'a network of its own, that of the node (with whole nodes only), or none').choices([
+        'isolated',
+        'host',
+        'none',
+      ]),
+    )
     .addOption(new Option('--restart <when>', 'start the program again when it has ended').choices(['never', 'on-failure', 'always']))
     .addOption(new Option('--no-upload', 'do not upload the working directory'))
     .addOption(new Option('--max-upload <amount>', 'how much may be uploaded (default: 512Mi)'))

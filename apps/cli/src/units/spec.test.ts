@@ -12,6 +12,7 @@ test('flags become a spec', () => {
     workdir: '/data',
     maxDuration: '2h',
     idleTimeout: '30m',
+    network: 'none',
     restart: 'on-failure',
   } as const;
   expect(programOf(['python3', 'a b.py'], flags, { HERE: 'there' })).toEqual({
@@ -37,6 +38,7 @@ test('flags become a spec', () => {
     workingDirectory: '/data',
     maxDuration: '2h',
     idleTimeout: '30m',
+    network: 'None',
     restartPolicy: 'OnFailure',
   });
 });

@@ -21,16 +21,18 @@ export interface SpecFlags {
   readonly workdir?: string;
   readonly maxDuration?: string;
   readonly idleTimeout?: string;
+  readonly network?: 'isolated' | 'host' | 'none';
   readonly restart?: 'never' | 'on-failure' | 'always';
 }
 
 export type WrittenSpec = Partial<GPUUnitSpec>;
 
+const networks = { isolated: 'Isolated', host: 'Host', none: 'None' } as const;
 const restartPolicies = { never: 'Never', 'on-failure': 'OnFailure', always: 'Always' } as const;
 
 /** The spec of a unit without the resources that it runs on. */
 export function programOf(command: readonly string[], flags: SpecFlags, environment: NodeJS.ProcessEnv = process.env): WrittenSpec {
-  const { image, env = [], port = [], volume = [], nodes, priority, tty, workdir, maxDuration, idleTimeout, restart } = flags;
+  const { image, env = [], port = [], volume = [], nodes, priority, tty, workdir, maxDuration, idleTimeout, network, restart } = flags;
   if (command.length === 0 && image === undefined)
     throw new Failure('usage', 'expected a command after --, or an image that has one. For example: capstan run -- python3 train.py');
   const ports = port.map(portOf);
@@ -46,6 +48,7 @@ export function programOf(command: readonly string[], flags: SpecFlags, environm
     ...(workdir !== undefined && { workingDirectory: workdir }),
     ...(maxDuration !== undefined && { maxDuration }),
     ...(idleTimeout !== undefined && { idleTimeout }),
+    ...(network !== undefined && { network: networks[network] }),
     ...(restart !== undefined && { restartPolicy: restartPolicies[restart] }),
   };
 }

@@ -17,34 +17,38 @@ export const membersOf = ({ status }: GPUUnit): readonly UnitMember[] => status?
 
 /** Why it is not running yet, in a few words that begin with what happens. */
 export function progressOf(unit: GPUUnit): string {
-  const { status } = unit;
-  const members = membersOf(unit);
-  const nodes = members.map(({ node }) => node).join(', ');
+  const nodes = membersOf(unit)
+    .map(({ node }) => node)
+    .join(', ');
+  const message = unit.status?.message ?? '';
   switch (phaseOf(unit)) {
     case 'Pending':
-      return status?.message === undefined || status.message === '' ? 'Waiting to be placed' : `Waiting: ${status.message}`;
-    case 'Starting': {
-      const step = members.map((member) => member.step).find((text) => text !== undefined && text !== '');
-      return step === undefined ? `Starting on ${nodes === '' ? 'a node' : nodes}` : `Starting on ${nodes}: ${step}`;
-    }
+      return message === '' ? 'Waiting to be placed' : `Waiting: ${message.replace(/^waits /, '')}`;
+    case 'Starting':
+      return message === '' || message.startsWith('starts on') ? `Starting on ${nodes}` : `Starting on ${nodes}: ${message}`;
     case 'Running':
       return `Running on ${nodes}`;
+    case 'Stopping':
+      return `Stopping${message === '' ? '' : `: ${message.replace(/^stops: /, '')}`}`;
     case 'Unknown':
-      return `Its node is silent${status?.message === undefined ? '' : `: ${status.message}`}`;
+      return `Its node is silent${message === '' ? '' : `: ${message}`}`;
     default:
-      return `${phaseOf(unit)}${status?.message === undefined ? '' : `: ${status.message}`}`;
+      return withMessage(phaseOf(unit), message);
   }
 }
 
 /** How it ended, for people; undefined if it simply succeeded. */
 export function outcomeOf(unit: GPUUnit): string | undefined {
-  const { status } = unit;
-  if (status?.phase === 'Succeeded') return undefined;
+  const { phase = 'Pending', message } = unit.status ?? {};
+  if (phase === 'Succeeded') return undefined;
   const failed = membersOf(unit).find(({ reason }) => reason !== undefined && reason !== 'Completed');
-  const reason = failed?.reason === undefined ? '' : ` (${failed.reason})`;
-  const message = status?.message ?? failed?.message;
-  return `${status?.phase ?? 'Pending'}${reason}${message === undefined || message === '' ? '' : `: ${message}`}`;
+  const reason = failed?.reason === undefined || failed.reason === phase || failed.reason === 'Error' ? '' : ` (${failed.reason})`;
+  return withMessage(`${phase}${reason}`, message ?? failed?.message ?? '');
 }
+
+/** Without a message that says the same again. */
+const withMessage = (phase: string, message: string): string =>
+  message === '' || message.toLowerCase() === phase.toLowerCase() ? phase : `${phase}: ${message}`;
 
 /** The last lines of a program whose log is gone. */
 export const lastLinesOf = (unit: GPUUnit): readonly string[] => membersOf(unit)[0]?.lastLines ?? [];
