@@ -152,7 +152,9 @@ function messageOf({ phase, cause, places, silent }: Words): string {
     const words = step ?? message ?? (there === 'Waiting' ? 'waits for files or secrets' : undefined);
     if (words !== undefined) return `${words}${where}`;
   }
-  return phase === 'Running' ? `runs on ${namesOf(places)}` : `starts on ${namesOf(places)}`;
+  if (phase !== 'Running') return `starts on ${namesOf(places)}`;
+  const notice = places.map(({ nodeUnit }) => nodeUnit?.status?.message).find((one) => one !== undefined && one !== '');
+  return notice === undefined ? `runs on ${namesOf(places)}` : `runs on ${namesOf(places)}: ${notice}`;
 }
 
 function silentWords(silent: readonly Place[]): string {

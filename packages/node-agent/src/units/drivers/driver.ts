@@ -46,7 +46,14 @@ export interface RoomDevice {
 }
 
 export type RoomState =
-  | { readonly phase: 'running'; readonly pid: number; readonly startedAt: string; readonly address?: string; readonly container?: string }
+  | {
+      readonly phase: 'running';
+      readonly pid: number;
+      readonly startedAt: string;
+      readonly address?: string;
+      readonly container?: string /** A sentence about something that the program asked for and does not have. */;
+      readonly notice?: string;
+    }
   | {
       readonly phase: 'exited';
       /** 128 and more after a signal. */

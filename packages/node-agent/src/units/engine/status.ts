@@ -45,8 +45,14 @@ export function statusOf({ state, generation, restarts }: UnitRecord, live: Live
   }
 }
 
-function roomFields({ pid, startedAt, address, container }: NonNullable<Live['room']>): Partial<NodeUnitStatus> {
-  return { pid, startedAt, ...(address !== undefined && { address }), ...(container !== undefined && { container }) };
+function roomFields({ pid, startedAt, address, container, notice }: NonNullable<Live['room']>): Partial<NodeUnitStatus> {
+  return {
+    pid,
+    startedAt,
+    ...(notice !== undefined && { message: notice }),
+    ...(address !== undefined && { address }),
+    ...(container !== undefined && { container }),
+  };
 }
 
 function endingFields({ message, ...ending }: Ending): Partial<NodeUnitStatus> {

@@ -54,7 +54,8 @@ export class ExecDriver implements UnitDriver {
 
   async prepare(room: UnitRoom): Promise<void> {
     this.#check(room);
-    if (room.network === 'Isolated' && this.isolation === 'full') await this.#options.network.ensure();
+    if (room.network === 'Isolated' && this.isolation === 'full' && (await this.#options.network.notice()) === undefined)
+      await this.#options.network.ensure();
   }
 
   async start(room: UnitRoom, incarnation: number): Promise<void> {
@@ -74,9 +75,11 @@ export class ExecDriver implements UnitDriver {
 
   async #start(room: UnitRoom, incarnation: number): Promise<void> {
     const isIsolated = this.isolation === 'full';
-    const network = isIsolated && room.network === 'Isolated' ? await this.#options.network.ensure() : [];
-    const spec = await specOf(room, { ...this.#options, isIsolated });
-    const created = await this.#records.create(room.id, incarnation).catch(reportFullDisk);
+    const wantsNetwork = isIsolated && room.network === 'Isolated';
+    const notice = wantsNetwork ? await this.#options.network.notice() : undefined;
+    const network = wantsNetwork && notice === undefined ? await this.#options.network.ensure() : [];
+    const spec = await specOf(notice === undefined ? room : { ...room, network: 'None' }, { ...this.#options, isIsolated });
+    const created = await this.#records.create(room.id, incarnation, notice).catch(reportFullDisk);
     if (created === false) return;
     const folder = this.#records.folder(room.id, incarnation);
     try {

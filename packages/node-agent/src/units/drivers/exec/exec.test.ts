@@ -48,6 +48,19 @@ describeUnless(known.isolation === 'full' ? undefined : known.why, 'commands as 
       expect(namespacesInUse().filter((name) => namespaces.slice(0, 5).includes(name))).toEqual([]);
     });
 
+    test('on a node without a packet filter: it runs with loopback only, and says what is missing', async () => {
+      const bare = { ...tested, renew: () => openExecDriver({ ...options, known, programs: [join(state, 'nothing')] }) };
+      const own = new TestRooms(bare);
+      const room = await own.start(own.shell('cat /proc/net/dev; echo ready; sleep 600', { network: 'Isolated' }));
+      await own.untilPrinted(room, 'ready');
+      const notice = 'no access to other machines, which needs iproute2 and nftables on the node: apt-get install iproute2 nftables';
+      const found = await (await bare.renew()).find(room.id, 0);
+      expect(found).toMatchObject({ phase: 'running', notice });
+      const interfaces = readFileSync(`/proc/${found?.phase === 'running' ? found.pid : 0}/net/dev`, 'utf8');
+      expect([...interfaces.matchAll(/^ *(\S+):/gm)].map(([, name]) => name)).toEqual(['lo']);
+      await own.clean();
+    });
+
     test('whose launcher was killed: everything ends at once, and the state is lost', async () => {
       const room = await rooms.start(rooms.shell('setsid sleep 600 & echo ready; wait'));
       await rooms.untilPrinted(room, 'ready');

@@ -18,6 +18,8 @@ export interface NetworkOptions {
 /** In milliseconds: how long rules are trusted to be there. Somebody who reloads a firewall deletes them. */
 const trust = 30_000;
 
+const programs = ['ip', 'nft', 'iptables'];
+
 interface Tools {
   readonly ip: string;
   readonly nft?: string;
@@ -35,6 +37,13 @@ export class IsolatedNetwork {
 
   constructor(options: NetworkOptions) {
     this.#options = options;
+  }
+
+  /** Why units have no way out of their network; undefined if they have one. Never less isolation than they asked for. */
+  async notice(): Promise<string | undefined> {
+    const missing = await this.#missing();
+    if (missing.length === 0) return undefined;
+    return `no access to other machines, which needs ${missing.join(' and ')} on the node: apt-get install ${missing.join(' ')}`;
   }
 
   /** Makes sure that everything is there, and returns what the launcher needs. Rejects with a UnitProblem. */
@@ -129,16 +138,16 @@ export class IsolatedNetwork {
   }
 
   async #tools(): Promise<Tools> {
-    const [ip, nft, iptables] = await Promise.all(['ip', 'nft', 'iptables'].map((name) => this.#find(name)));
-    const missing = [...(ip === undefined ? ['iproute2'] : []), ...(nft === undefined && iptables === undefined ? ['nftables'] : [])];
-    if (ip === undefined || missing.length > 0) {
-      const packages = missing.join(' and ');
-      throw new UnitProblem(
-        'NetworkUnavailable',
-        `units with a network of their own need ${packages} on the node: apt-get install ${missing.join(' ')}`,
-      );
-    }
+    const [ip, nft, iptables] = await Promise.all(programs.map((name) => this.#find(name)));
+    if (ip === undefined || (nft === undefined && iptables === undefined))
+      throw new UnitProblem('NetworkUnavailable', 'the programs that make networks were removed from the node');
     return { ip, ...(nft === undefined ? {} : { nft }), ...(iptables === undefined ? {} : { iptables }) };
+  }
+
+  /** Packages of Debian that have the missing programs. */
+  async #missing(): Promise<string[]> {
+    const [ip, nft, iptables] = await Promise.all(programs.map((name) => this.#find(name)));
+    return [...(ip === undefined ? ['iproute2'] : []), ...(nft === undefined && iptables === undefined ? ['nftables'] : [])];
   }
 
   async #find(name: string): Promise<string | undefined> {

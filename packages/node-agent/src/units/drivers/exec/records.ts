@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bootId } from '../../../processes/proc.ts';
 import type { RoomState } from '../driver.ts';
@@ -11,7 +11,7 @@ export function checkUnitId(id: string): void {
   if (!idPattern.test(id)) throw new Error(`the id of a unit must match ${idPattern.source}, but is ${JSON.stringify(id)}`);
 }
 
-/** One start of a unit on disk: `directory/id/incarnation/`. The agent writes `boot`, the launcher all other files. */
+/** One start of a unit on disk: `directory/id/incarnation/`. The agent writes `boot` and `notice`, the launcher all other files. */
 export class UnitRecords {
   readonly #directory: string;
 
@@ -25,7 +25,7 @@ export class UnitRecords {
   }
 
   /** False if this incarnation was started before. `recorded` resolves when the record survives a crash of the machine. */
-  async create(id: string, incarnation: number): Promise<{ readonly recorded: Promise<void> } | false> {
+  async create(id: string, incarnation: number, notice?: string): Promise<{ readonly recorded: Promise<void> } | false> {
     const folder = this.folder(id, incarnation);
     await mkdir(this.folder(id), { recursive: true, mode: 0o700 });
     try {
@@ -34,6 +34,7 @@ export class UnitRecords {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
       throw error;
     }
+    if (notice !== undefined) await writeFile(join(folder, 'notice'), notice, { mode: 0o600 });
     const file = await open(join(folder, 'boot'), 'wx', 0o600);
     try {
       await file.writeFile(await bootId());
@@ -83,7 +84,10 @@ export class UnitRecords {
     }
     if (monitor !== undefined && started !== undefined) {
       const address = started.get('address');
-      return { phase: 'running', pid: Number(started.get('pid')), startedAt, ...(address === undefined ? {} : { address }) };
+      const pid = Number(started.get('pid'));
+      if (address !== undefined) return { phase: 'running', pid, startedAt, address };
+      const notice = await readText(join(this.folder(id, incarnation), 'notice'));
+      return { phase: 'running', pid, startedAt, ...(notice !== undefined && { notice }) };
     }
     if (boot !== (await bootId())) return { phase: 'lost', message: 'the machine restarted' };
     if (started === undefined) return { phase: 'lost', message: 'it was about to start when the agent ended' };
