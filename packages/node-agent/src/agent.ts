@@ -7,7 +7,7 @@ import { fetchServers } from './control-plane/servers.ts';
 import type { Intervals } from './gpus/discovery/discovery.ts';
 import { GpuMonitor } from './gpus/monitor.ts';
 import { AgentError } from './identity/error.ts';
-import type { JoinOptions } from './identity/membership.ts';
+import { hashOfToken, type JoinOptions } from './identity/membership.ts';
 import { obtainIdentity } from './identity/obtain.ts';
 import { StateDirectory } from './identity/state.ts';
 import { addressesOf, describeMachine } from './inventory/machine.ts';
@@ -157,6 +157,12 @@ export async function enrollMachine(
   const state = await StateDirectory.open(stateDirectory);
   const backoff = { base: 500, max: 5_000, random: Math.random };
   return (await obtainIdentity(state, { join: invitation, now: () => new Date(), backoff, log, signal }))?.node;
+}
+
+/** The node that this machine is; undefined if it is none, or became one with another token than the given one. */
+export async function nodeOfMachine(stateDirectory: string, token?: string): Promise<string | undefined> {
+  const identity = await (await StateDirectory.open(stateDirectory)).read();
+  return token === undefined || identity?.tokenHash === hashOfToken(token) ? identity?.node : undefined;
 }
 
 /** Reads the identity of this machine and calls a server with it. Rejects if either fails. A version that cannot do it must not replace one that can. */

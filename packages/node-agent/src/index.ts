@@ -1,4 +1,4 @@
-export { type AgentOptions, checkAgent, enrollMachine, runAgent } from './agent.ts';
+export { type AgentOptions, checkAgent, enrollMachine, nodeOfMachine, runAgent } from './agent.ts';
 export { type ArchiveParts, type BuiltArchive, buildArchive } from './archive/archive.ts';
 export { type Entry, tar } from './archive/tar.ts';
 export { fileEntry, textEntry, treeEntries } from './archive/tree.ts';

@@ -71,6 +71,11 @@ describeUnless(await BareMachine.problem(), 'the agent on a bare machine', () =>
     expect(pid.exec(again.stdout)?.[1]).toBe(pid.exec(first.stdout)?.[1]);
     expect((await machine.run('cat /proc/[0-9]*/cmdline')).stdout).not.toContain(tokenIn(command));
 
+    expect((await node('remove', 'bare-1')).code).toBe(0);
+    const anew = await machine.run(`export CAPSTAN_TRIAL_SECONDS=3; ${await enroll('bare-1')}`);
+    expect(anew).toMatchObject({ code: 0, stdout: expect.stringContaining('the agent runs in the background') });
+    await vi.waitFor(async () => expect((await node('list')).stdout).toMatch(/^bare-1\s+Ready\s/m), patience);
+
     const other = await machine.run(withFlags(command, '--prefix /opt/other --state-dir /opt/other-state --no-start'));
     expect(other).toMatchObject({ code: 1, stderr: expect.stringMatching(/the token was used before[\s\S]*does not accept this machine/) });
   });

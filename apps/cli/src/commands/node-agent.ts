@@ -1,5 +1,15 @@
 import { isNodeName } from '@capstan/api';
-import { AgentError, checkAgent, type DriverName, echo, enrollMachine, prefixVariable, restartCode, runAgent } from '@capstan/node-agent';
+import {
+  AgentError,
+  checkAgent,
+  type DriverName,
+  echo,
+  enrollMachine,
+  nodeOfMachine,
+  prefixVariable,
+  restartCode,
+  runAgent,
+} from '@capstan/node-agent';
 import { Failure } from '../failure.ts';
 import { holdDirectory, nodeAgentHolder } from '../holder.ts';
 import { type LogFormat, processLog } from '../log.ts';
@@ -33,9 +43,11 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
   const { stateDir, gpus, heartbeatSeconds, allowUnisolated = false, echo: echoes, logFormat = 'text' } = flags;
   const signal = shutdownSignal();
   const log = processLog({ process: 'node-agent', format: logFormat });
+  // These two work beside a running agent.
+  if (flags.selfCheck === true) return await checkAgent(stateDir, AbortSignal.any([signal, AbortSignal.timeout(enrollTimeout)]));
+  if (flags.enrollOnly === true && (await isEnrolled(flags, log))) return;
   using _held = holdDirectory(stateDir, nodeAgentHolder);
   try {
-    if (flags.selfCheck === true) return await checkAgent(stateDir, AbortSignal.any([signal, AbortSignal.timeout(enrollTimeout)]));
     const join = invitationIn(flags) ?? (await ownInvitation(flags, { signal, log }));
     if (flags.enrollOnly === true) return await enrollOnly({ stateDirectory: stateDir, join, log, signal });
     const ending = await runAgent({
@@ -75,6 +87,12 @@ function withLauncher(signal: AbortSignal): AbortSignal {
 
 /** In milliseconds: nobody wants to wait longer for a server that does not answer. */
 const enrollTimeout = 60_000;
+
+async function isEnrolled(flags: NodeAgentFlags, log: (line: string) => void): Promise<boolean> {
+  const node = await nodeOfMachine(flags.stateDir, invitationIn(flags)?.token);
+  if (node !== undefined) log(`this machine is the node ${node}`);
+  return node !== undefined;
+}
 
 async function enrollOnly(options: Parameters<typeof enrollMachine>[0]): Promise<void> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(enrollTimeout)]);

@@ -38,7 +38,7 @@ export async function upgradeNodes(name: string | undefined, { all, automatic, m
       continue;
     }
     const version = await offered(client, node);
-    const requestedAt = `${new Date().toISOString().slice(0, 19)}Z`;
+    const requestedAt = timeOfRequest(node, Date.now());
     const agent = automatic === true ? { upgrades: 'Automatic', version: null, requestedAt } : { upgrades: 'Manual', version, requestedAt };
     const { metadata } = await nodes.patch(one, { type: 'merge', patch: { spec: { agent } } });
     const present = node.status?.machine?.agentVersion;
@@ -50,6 +50,13 @@ export async function upgradeNodes(name: string | undefined, { all, automatic, m
     requested.push({ node: one, version, generation: metadata.generation ?? 0 });
   }
   if (wait === true) await Promise.all(requested.map((one) => settled(nodes, one)));
+}
+
+/** Later than that of the request before, so that each is a new one. */
+export function timeOfRequest({ spec }: GPUNode, now: number): string {
+  const before = Date.parse(spec?.agent?.requestedAt ?? '');
+  const time = new Date(Math.max(now, Number.isNaN(before) ? 0 : before + 1_000));
+  return `${time.toISOString().slice(0, 19)}Z`;
 }
 
 /** The version that the control plane has for the architecture of a node. */

@@ -156,14 +156,34 @@ install_agent() {
   changed=yes
 }
 
+enrol_once() {
+  "$prefix/current/bin/capstan" node-agent --server "$server" --ca-hash "$hash" --state-dir "$state" --enroll-only
+  code=$?
+}
+
+stop_agent() {
+  say "stopping the agent that runs, to give it another identity"
+  if has_systemd; then systemctl stop capstan-node-agent; fi
+  if running_pid; then
+    kill -TERM "$pid"
+    while running_pid; do sleep 1; done
+  fi
+}
+
+has_systemd() { [ -d /run/systemd/system ] && [ "$(id -u)" = 0 ]; }
+
 enrol() {
   if [ -z "\${CAPSTAN_NODE_TOKEN-}" ]; then
     [ -e "$state/identity.json" ] || die "there is no token in CAPSTAN_NODE_TOKEN, and this machine is no node yet. Print a new command with: capstan node enroll NAME"
     return
   fi
   before=$(cat "$state/identity.json" 2> /dev/null | cksum)
-  "$prefix/current/bin/capstan" node-agent --server "$server" --ca-hash "$hash" --state-dir "$state" --enroll-only
-  code=$?
+  enrol_once
+  # An agent with another identity runs. It starts again with the new one.
+  if [ $code -eq 4 ]; then
+    stop_agent
+    enrol_once
+  fi
   unset CAPSTAN_NODE_TOKEN
   [ $code -eq 14 ] && die "the control plane does not accept this machine; the line above says why. Print a new command with: capstan node enroll NAME"
   [ $code -eq 0 ] || die "this machine could not become a node; the line above says why."
@@ -239,7 +259,7 @@ main() {
   [ -n "$start" ] || { say "the agent is installed in $prefix and not started."; exit 0; }
   if [ -n "$foreground" ]; then
     exec /bin/sh "$prefix/current/bin/launch" --prefix "$prefix" -- --state-dir "$state" "$@"
-  elif [ -d /run/systemd/system ] && [ "$(id -u)" = 0 ]; then
+  elif has_systemd; then
     start_service "$@"
   else
     start_background "$@"
