@@ -136,10 +136,17 @@ export class ExecDriver implements UnitDriver {
   }
 
   async stop(id: string, grace: number): Promise<void> {
-    for (const incarnation of await this.#records.incarnations(id)) await this.#stopOne(id, incarnation, grace);
-    // Whatever a launcher that was killed has left behind.
+    let isSearched = this.isolation !== 'full';
+    for (const incarnation of await this.#records.incarnations(id)) {
+      await this.#stopOne(id, incarnation, grace);
+      isSearched ||= (await this.#records.state(id, incarnation))?.phase === 'lost';
+    }
+    // A launcher that was killed may have left something behind. All of an isolated unit ends with its launcher.
     for (;;) {
-      const left = new Set([...(await groupMembers(this.#options.groups, id)), ...(await processesMarked(unitMarker, id))]);
+      const left = new Set([
+        ...(await groupMembers(this.#options.groups, id)),
+        ...(isSearched ? await processesMarked(unitMarker, id) : []),
+      ]);
       if (left.size === 0) break;
       for (const pid of left) kill(pid);
       await sleep(10);

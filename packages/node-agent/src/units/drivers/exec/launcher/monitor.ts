@@ -62,16 +62,20 @@ sub make_unit {
   close $_ for $go_read, $ready_write;
   join_groups($init) or broken('cannot enter the cgroup of the unit');
   syswrite $go_write, 'g';
-  my $answer = sub {
-    my $count = sysread $ready_read, my $text, 65536;
-    problem('DriverUnavailable', 0, 'the first process of the unit ended') unless $count;
-    my ($mark, @fault) = split /\0/, $text;
-    problem(@fault) if $mark eq '!';
-    return $text;
+  # It says n for its namespaces, and then either r for ready or ! and a fault. Several may arrive at once.
+  my $said = '';
+  my $hear = sub {
+    my ($mark) = @_;
+    until ($said =~ /^$mark/) {
+      my $count = sysread $ready_read, $said, 65536, length $said;
+      next if $count;
+      problem(split /\0/, $said =~ s/^n?!\0//r) if $said =~ /^n?!/;
+      problem('DriverUnavailable', 0, 'the first process of the unit ended');
+    }
   };
-  my $text = $answer->();
+  $hear->('n');
   if (one('network') eq 'Isolated') { link_interface(); syswrite $go_write, 'g' }
-  $answer->() unless $text =~ /r/;
+  $hear->('nr');
 }
 
 # What the error of a system call means for the unit: numbers of errno, and whether they will not go away.
