@@ -1,4 +1,4 @@
-import type { GPUUnit, NodeUnit } from '@capstan/api';
+import { type GPUUnit, type NodeBooking, type NodeTask, type NodeUnit, nodeBookingKind, nodeTaskKind } from '@capstan/api';
 import { Resource } from '@capstan/client';
 import { fleet as wholeFleet } from '@capstan/fleet';
 import { type Cloud, startCloud } from '@capstan/platform/testing';
@@ -15,7 +15,8 @@ let fleet: PretendFleet;
 let tenant: TenantUnits;
 beforeAll(async () => {
   const compute = computeProduct({ explainEvery: 30, now: () => Date.now() + clock.ahead });
-  cloud = await startCloud({ products: [{ ...wholeFleet, controllers: [] }, compute], tenants: 1 });
+  const controllers = wholeFleet.controllers.filter(({ name }) => name === 'cleaning');
+  cloud = await startCloud({ products: [{ ...wholeFleet, controllers }, compute], tenants: 1 });
   fleet = new PretendFleet(cloud.platform);
   tenant = new TenantUnits(cloud.tenants[0]!.client);
   await vi.waitFor(() => Promise.all([fleet.nodes().list(), fleet.nodeUnits().list()]), patiently);
@@ -164,7 +165,15 @@ describe('a unit', () => {
     const [allocation] = await tenant.allocationsOf(unit);
     await tenant.allocations().delete(allocation!.metadata.name!);
     await eventually(async () => expect((await fleet.of(unit))[0]!.spec.stopped).toBe(true));
+    // The node is cleaned when the program has ended, and not under it.
+    const bookings = cloud.platform.resource<NodeBooking>(nodeBookingKind);
+    const tasks = cloud.platform.resource<NodeTask>(nodeTaskKind).in('node-robbed-0');
+    await eventually(async () => expect((await bookings.get('robbed-0')).spec.entries).toMatchObject([{ state: 'Releasing' }]));
+    expect((await tasks.list()).items).toEqual([]);
     await fleet.report(nodeUnit, ended);
+    await eventually(async () =>
+      expect((await tasks.list()).items).toMatchObject([{ spec: { nodeClean: { allocation: nodeUnit.spec.allocation } } }]),
+    );
     await unitIs('robbed', { phase: 'Failed', message: 'its allocation was deleted' });
     await eventually(async () => expect(await fleet.of(unit)).toEqual([]));
   });

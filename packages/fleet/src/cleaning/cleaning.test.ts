@@ -6,11 +6,12 @@ import {
   type GPUNode,
   type NodeTask,
   type NodeTaskStatus,
+  type NodeUnit,
 } from '@capstan/api';
 import { describe, expect, it } from 'vitest';
 import { cleanCondition } from './condition.ts';
 import { leftovers } from './leftovers.ts';
-import { givenUp, nextEntries, withoutGivenUp } from './next-entries.ts';
+import { givenUp, nextEntries, usedBy, withoutGivenUp } from './next-entries.ts';
 import { type Outcome, outcomeOf, taskFor, taskName } from './task.ts';
 
 const entry = (name: string, state: BookingState, devices = [`${name}-gpu`]): BookingEntry => ({
@@ -84,6 +85,20 @@ describe('the entries of a node', () => {
     { tasks: [taskOf(kept, ended('Succeeded'))], result: ['kept Granted', 'a Releasing', 'b Cleaning'] },
   ])('become $result', ({ tasks, result }) => {
     expect(next(...tasks)).toEqual(result);
+  });
+
+  it.each([
+    { phase: undefined, result: ['kept Granted', 'a Releasing', 'b Cleaning'], missing: [] },
+    { phase: 'Stopping', result: ['kept Granted', 'a Releasing', 'b Cleaning'], missing: [] },
+    { phase: 'Ended', result: ['kept Granted', 'a Releasing'], missing: ['a'] },
+    { phase: 'Lost', result: ['kept Granted', 'a Releasing'], missing: ['a'] },
+  ])('wait for units of their allocations, which are $phase', ({ phase, result, missing }) => {
+    const nodeUnits = [releasing, cleaning].map(
+      ({ allocation }) => ({ spec: { allocation: allocation.uid }, ...(phase && { status: { phase } }) }) as unknown as NodeUnit,
+    );
+    const cleaned = givenUp(spec, [taskOf(cleaning, ended('Succeeded'))], usedBy(nodeUnits));
+    expect(nextEntries(spec, cleaned).entries.map(({ allocation, state }) => `${allocation.name} ${state}`)).toEqual(result);
+    expect(cleaned.filter(({ outcome }) => outcome.kind === 'missing').map((one) => one.entry.allocation.name)).toEqual(missing);
   });
 
   it('are the same object if nothing changes', () => {

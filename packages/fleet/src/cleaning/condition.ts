@@ -26,7 +26,7 @@ function conditionOf(node: GPUNode, cleaned: readonly Cleaned[], present: Condit
     return { status: 'False', reason: 'Remains', message: sentences.join('; ').slice(0, mostWords) };
   }
   const ready = findCondition(node.status?.conditions as readonly Condition[] | undefined, 'Ready');
-  const open = cleaned.filter(({ outcome }) => outcome.kind === 'open' || outcome.kind === 'missing');
+  const open = cleaned.filter(({ outcome }) => outcome.kind !== 'clean');
   if (open.length > 0 && ready?.status !== 'True')
     return {
       status: 'Unknown',

@@ -1,22 +1,25 @@
 import {
   cleaningLabel,
+  finalNodeUnitPhases,
   type GPUNode,
   gpuNodeKind,
   type NodeBooking,
   type NodeBookingSpec,
   type NodeTask,
+  type NodeUnit,
   nodeBookingKind,
   nodeNamespace,
   nodeOfNamespace,
   nodeTaskKind,
+  nodeUnitKind,
 } from '@capstan/api';
 import { type Client, type Informer, isAlreadyExists, isNotFound } from '@capstan/client';
-import { type Controller, controller, done, ignoring, isDeleting } from '@capstan/controller';
+import { type Controller, controller, done, ignoring, isDeleting, type Predicate } from '@capstan/controller';
 import type { JsonObject } from '@capstan/machinery';
 import { reportCondition } from '../nodes/condition.ts';
 import { cleanCondition } from './condition.ts';
 import { leftovers } from './leftovers.ts';
-import { givenUp, nextEntries, withoutGivenUp } from './next-entries.ts';
+import { givenUp, nextEntries, usedBy, withoutGivenUp } from './next-entries.ts';
 import { name as controllerName } from './registration.ts';
 import { taskFor } from './task.ts';
 
@@ -27,6 +30,7 @@ export interface CleaningOptions {
 interface Copies {
   readonly nodes: Informer<GPUNode>;
   readonly tasks: Informer<NodeTask>;
+  readonly nodeUnits: Informer<NodeUnit>;
 }
 
 const onlyCleaning = { labelSelector: cleaningLabel };
@@ -39,10 +43,13 @@ export function cleaning({ now = Date.now }: CleaningOptions = {}): Controller<N
     .reads((informers): Copies => {
       const tasks = informers.informer<NodeTask>(nodeTaskKind, onlyCleaning);
       tasks.addIndex(byNamespace, ({ metadata }) => [metadata.namespace ?? '']);
-      return { nodes: informers.informer<GPUNode>(gpuNodeKind), tasks };
+      const nodeUnits = informers.informer<NodeUnit>(nodeUnitKind);
+      nodeUnits.addIndex(byNamespace, ({ metadata }) => [metadata.namespace ?? '']);
+      return { nodes: informers.informer<GPUNode>(gpuNodeKind), tasks, nodeUnits };
     })
     .watches<GPUNode>(gpuNodeKind, ({ metadata: { name = '' } }) => [{ name }])
     .watches<NodeTask>(nodeTaskKind, ({ metadata }) => keysOf(nodeOfNamespace(metadata.namespace ?? '')), onlyCleaning)
+    .watches<NodeUnit>(nodeUnitKind, ({ metadata }) => keysOf(nodeOfNamespace(metadata.namespace ?? '')), { predicate: hasEnded })
     .reconcile(async ({ key: { name }, object: booking, copies, client, wrote }) => {
       const node = copies.nodes.get({ name });
       if (node === undefined) {
@@ -53,7 +60,8 @@ export function cleaning({ now = Date.now }: CleaningOptions = {}): Controller<N
       if (isDeleting(node)) return done;
       const tasks = copies.tasks.byIndex(byNamespace, nodeNamespace(name));
       const entries = booking?.spec.entries ?? [];
-      const before = givenUp({ entries }, tasks);
+      const used = usedBy(copies.nodeUnits.byIndex(byNamespace, nodeNamespace(name)));
+      const before = givenUp({ entries }, tasks, used);
       const created: NodeTask[] = [];
       for (const { entry, outcome } of before) {
         if (outcome.kind !== 'missing') continue;
@@ -62,7 +70,7 @@ export function cleaning({ now = Date.now }: CleaningOptions = {}): Controller<N
         if (made !== undefined) wrote(made, nodeTaskKind);
         created.push(made ?? task);
       }
-      const cleaned = givenUp({ entries }, [...tasks, ...created]);
+      const cleaned = givenUp({ entries }, [...tasks, ...created], used);
       if (booking !== undefined) {
         const next = nextEntries(booking.spec, cleaned);
         if (next !== booking.spec) wrote(await swap(client, booking, next));
@@ -80,6 +88,9 @@ export function cleaning({ now = Date.now }: CleaningOptions = {}): Controller<N
       return done;
     });
 }
+
+/** Agents report often; a booking is concerned when something has ended. */
+const hasEnded: Predicate<NodeUnit> = ({ type, object }) => type === 'deleted' || finalNodeUnitPhases.has(object.status?.phase ?? '');
 
 function keysOf(node: string | undefined): readonly { readonly name: string }[] {
   return node === undefined ? [] : [{ name: node }];

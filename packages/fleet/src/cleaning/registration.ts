@@ -1,4 +1,4 @@
-import { nodeBookingKind, nodeTaskKind } from '@capstan/api';
+import { nodeBookingKind, nodeTaskKind, nodeUnitKind } from '@capstan/api';
 import type { PolicyRule } from '@capstan/platform';
 
 export const name = 'cleaning';
@@ -7,4 +7,5 @@ export const name = 'cleaning';
 export const rules: readonly PolicyRule[] = [
   { apiGroups: [nodeBookingKind.group], resources: [nodeBookingKind.resource], verbs: ['get', 'list', 'watch', 'patch'] },
   { apiGroups: [nodeTaskKind.group], resources: [nodeTaskKind.resource], verbs: ['get', 'list', 'watch', 'create', 'delete'] },
+  { apiGroups: [nodeUnitKind.group], resources: [nodeUnitKind.resource], verbs: ['get', 'list', 'watch'] },
 ];

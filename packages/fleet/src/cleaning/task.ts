@@ -11,6 +11,8 @@ import {
 
 /** How far the cleaning after one allocation is. */
 export type Outcome =
+  /** A unit of the allocation runs, or may run: it is stopped first, and cleaned up after when it has ended. */
+  | { readonly kind: 'used' }
   | { readonly kind: 'missing' }
   | { readonly kind: 'open' }
   | { readonly kind: 'clean' }

@@ -9,6 +9,7 @@ import {
   nodeNamespace,
   nodeUnitName,
 } from '@capstan/api';
+import { usedBy } from '@capstan/fleet';
 import type { KubeObject } from '@capstan/machinery';
 import { type Step, unitFinalizer } from '../decide.ts';
 import { nodeOf } from '../nodes.ts';
@@ -30,8 +31,6 @@ export class Machine {
   /** How much faster its clock is than ours. */
   readonly speed: number;
   readonly programs = new Map<string, Program>();
-  /** UIDs of allocations that the agent has cleaned up after. It starts nothing for them any more: their NodeUnits may arrive later. */
-  readonly cleaned = new Set<string>();
   isConnected = true;
   isOn = true;
   isLost = false;
@@ -300,11 +299,13 @@ export class UnitWorld {
     }
   }
 
-  /** Cleans a node: ends everything of an allocation that is gone, and frees its devices. The owner removes a lost node, and with it its entries. */
+  /** Cleans a node: ends everything of an allocation that is gone, as soon as its units have ended, and frees its devices. The owner removes a lost node, and with it its entries. */
   clean(machine: Machine): void {
     if (!machine.isConnected && !machine.isLost) return;
-    const left = (this.bookings.get(machine.name) ?? []).filter(({ state }) => state !== 'Granted');
-    for (const entry of left) machine.cleaned.add(entry.allocation.uid);
+    const used = usedBy([...this.stored.nodeUnits.values()].filter((one) => nodeOf(one) === machine.name));
+    const left = (this.bookings.get(machine.name) ?? []).filter(
+      ({ state, allocation }) => state !== 'Granted' && !used.has(allocation.uid),
+    );
     for (const entry of left)
       for (const program of machine.programs.values())
         if (program.isAlive && program.nodeUnit.spec.allocation === (entry.allocation.uid as string)) {
@@ -332,11 +333,10 @@ export class UnitWorld {
   }
 
   /** It is started at most once, whatever happens to its object. */
-  #run({ programs, cleaned }: Machine, nodeUnit: NodeUnit): NodeUnitStatus {
+  #run({ programs }: Machine, nodeUnit: NodeUnit): NodeUnitStatus {
     const { name = '' } = nodeUnit.metadata;
     let program = programs.get(name);
     if (program === undefined && nodeUnit.spec.stopped) return { phase: 'Ended', reason: 'Stopped' };
-    if (program === undefined && cleaned.has(nodeUnit.spec.allocation)) return { phase: 'Ended', reason: 'DeviceUnavailable' };
     if (program === undefined) {
       program = { nodeUnit, isAlive: true, status: { phase: 'Running', startedAt: '2026-01-01T00:00:00Z', ready: true } };
       programs.set(name, program);
