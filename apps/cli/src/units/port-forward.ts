@@ -124,7 +124,7 @@ async function connect(pod: UnitPod, port: number, { patience, signal }: { patie
     try {
       return await dialPort(await streamTo(pod, podPath(pod, 'portforward'), signal), port);
     } catch (refused) {
-      const error = refusalOf(refused);
+      const error = refusalOf(refused, pod);
       const isRetried =
         isPassing(error) ||
         (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ||

@@ -1,13 +1,26 @@
-/** Says on stderr what happens: one line that changes on a terminal, one line for each change elsewhere. */
+export interface ProgressOptions {
+  readonly output?: NodeJS.WriteStream;
+  /** Whether only lines that stay are printed. */
+  readonly isQuiet?: boolean;
+  readonly patience?: number;
+}
+
+/** Elsewhere than on a terminal, only states that last so long are told, in milliseconds. */
+const worthTelling = 1_000;
+
+/** Says on stderr what happens: in one line that changes on a terminal, and in one line for each lasting state elsewhere. */
 export class Progress {
   readonly #output: NodeJS.WriteStream;
   readonly #isQuiet: boolean;
   #shown = '';
   #isOpen = false;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #patience: number;
 
-  constructor({ output = process.stderr, isQuiet = false }: { readonly output?: NodeJS.WriteStream; readonly isQuiet?: boolean } = {}) {
+  constructor({ output = process.stderr, isQuiet = false, patience = worthTelling }: ProgressOptions = {}) {
     this.#output = output;
     this.#isQuiet = isQuiet;
+    this.#patience = patience;
   }
 
   /** Replaces the line. `isFleeting`: only for terminals, such as a percentage. */
@@ -19,12 +32,14 @@ export class Progress {
       this.#isOpen = true;
     } else if (!isFleeting) {
       this.#shown = text;
-      this.#output.write(`${text}\n`);
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#output.write(`${text}\n`), this.#patience).unref();
     }
   }
 
   /** Removes the line, before something else is printed. */
   clear(): void {
+    clearTimeout(this.#timer);
     if (this.#isOpen) this.#output.write('\r\u001b[K');
     this.#isOpen = false;
     this.#shown = '';

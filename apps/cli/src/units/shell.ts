@@ -4,7 +4,7 @@ import { ApiError } from '@capstan/client';
 import { exitCodes, Failure } from '../failure.ts';
 import { isOver, phaseOf, progressOf } from './state.ts';
 import { type CommandResult, RemoteCommand } from './streams/command.ts';
-import type { UnitPod } from './streams/pod.ts';
+import { NodeAway, type UnitPod } from './streams/pod.ts';
 import { converse, hasTerminal } from './streams/terminal.ts';
 import { findUnit, isPassing, openUnits, type UnitFlags } from './units.ts';
 import { unitUntil } from './watch.ts';
@@ -30,6 +30,7 @@ export async function openShell(name: string, command: readonly string[], flags:
     const remote = await RemoteCommand.begin(pod, query);
     return exitCodeOf(await converse(remote, { tty }));
   } catch (error) {
+    if (error instanceof NodeAway) throw new Failure('unexpected', `${error.message}. "capstan ps" shows whether it is back.`, error);
     if (!isPassing(error)) throw explained(error, name);
     throw new Failure(
       'unexpected',

@@ -63,8 +63,10 @@ async function whereUnitsAre(client: Client): Promise<string> {
 
 export const findUnit = (units: Units, name: string): Promise<GPUUnit> => answered(units, units.resource.get(name));
 
+const passing: ReadonlySet<string> = new Set(['ConnectionError', 'StreamLost', 'NodeAway']);
+
 /** Whether trying again may help: the server restarts, or the network failed. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof ApiError) return error.code >= 500 || error.code === 429;
-  return error instanceof Error && (error.name === 'ConnectionError' || error.name === 'StreamLost');
+  return error instanceof Error && passing.has(error.name);
 }

@@ -1,13 +1,22 @@
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Status } from '@capstan/machinery';
 import { type ChannelMessage, channel, dialCommand } from '@capstan/streams';
-import { type CommandQuery, commandPath, refusalOf, streamTo, type UnitPod } from './pod.ts';
+import { type CommandQuery, commandPath, NodeAway, refusalOf, streamTo, type UnitPod } from './pod.ts';
 
 export interface CommandResult {
   readonly code: number;
   /** Why it failed, if not by its exit code. */
   readonly message?: string;
+}
+
+export interface BeginOptions {
+  readonly stdout?: NodeJS.WritableStream;
+  readonly stderr?: NodeJS.WritableStream;
+  readonly signal?: AbortSignal;
+  /** How long to wait for the node, in milliseconds. */
+  readonly patience?: number;
 }
 
 /** A running command, or the program of a unit that one attached to. */
@@ -31,18 +40,16 @@ export class RemoteCommand {
     );
   }
 
-  /** Fails with the error of the server, or with `StreamLost` through `result`. */
-  static async begin(
-    pod: UnitPod,
-    query: CommandQuery,
-    options: { readonly stdout?: NodeJS.WritableStream; readonly stderr?: NodeJS.WritableStream; readonly signal?: AbortSignal } = {},
-  ): Promise<RemoteCommand> {
-    const { stdout = process.stdout, stderr = process.stderr, signal } = options;
-    const server = await streamTo(pod, commandPath(pod, query), signal);
-    try {
-      return new RemoteCommand(await dialCommand(server), { stdout, stderr });
-    } catch (error) {
-      throw refusalOf(error);
+  /** Fails with the error of the server, or with `StreamLost` through `result`. Waits a little for a node that is being connected again. */
+  static async begin(pod: UnitPod, query: CommandQuery, options: BeginOptions = {}): Promise<RemoteCommand> {
+    const { stdout = process.stdout, stderr = process.stderr, signal, patience = 5_000 } = options;
+    for (const end = Date.now() + patience; ; await sleep(250)) {
+      try {
+        return new RemoteCommand(await dialCommand(await streamTo(pod, commandPath(pod, query), signal)), { stdout, stderr });
+      } catch (refused) {
+        const error = refusalOf(refused, pod);
+        if (!(error instanceof NodeAway) || Date.now() > end || signal?.aborted === true) throw error;
+      }
     }
   }
 

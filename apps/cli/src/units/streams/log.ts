@@ -4,7 +4,7 @@ import { ApiError } from '@capstan/client';
 import { Backoff } from '@capstan/machinery';
 import { isPassing } from '../units.ts';
 import { LogReader } from './log-reader.ts';
-import { podPath, type UnitPod } from './pod.ts';
+import { explainedFor, podPath, type UnitPod } from './pod.ts';
 
 export interface LogOptions {
   readonly follow?: boolean | undefined;
@@ -31,6 +31,7 @@ export class UnitLog {
   readonly #options: LogOptions;
   readonly #reader: LogReader;
   #full: Promise<void> | undefined;
+  #isTroubled = false;
 
   constructor(pod: UnitPod, options: LogOptions, output: NodeJS.WritableStream = process.stdout) {
     this.#pod = pod;
@@ -47,20 +48,19 @@ export class UnitLog {
   async read(): Promise<void> {
     const { signal, follow, onTrouble } = this.#options;
     const backoff = new Backoff({ base: 200, max: 3_000, random: Math.random });
-    let isTroubled = false;
     for (;;) {
       try {
         await this.#attempt(() => {
-          if (isTroubled) onTrouble?.(undefined);
-          isTroubled = false;
+          if (this.#isTroubled) onTrouble?.(undefined);
+          this.#isTroubled = false;
           backoff.reset();
         });
         return;
       } catch (error) {
         if (signal?.aborted === true) return;
         if (follow !== true || !isPassing(error)) throw error;
-        if (!isTroubled) onTrouble?.((error as Error).message);
-        isTroubled = true;
+        if (!this.#isTroubled) onTrouble?.((error as Error).message);
+        this.#isTroubled = true;
         await sleep(backoff.next(), undefined, { ...(signal && { signal }) }).catch(() => {});
       }
     }
@@ -72,7 +72,7 @@ export class UnitLog {
     if (answer.code !== 200) {
       let text = '';
       await answer.read(10_000, (part) => void (text += part));
-      throw ApiError.of(answer.code, text);
+      throw explainedFor(ApiError.of(answer.code, text), this.#pod);
     }
     onOpen();
     await answer.readBytes(noIdleLimit, (bytes) => {

@@ -1,6 +1,6 @@
 import { unitContainer } from '@capstan/api';
 import { ApiError, dialOptions } from '@capstan/client';
-import type { CommandOptions, StreamServer } from '@capstan/streams';
+import { type CommandOptions, type StreamServer, UpgradeRefused } from '@capstan/streams';
 import { userAgent } from '../../workspaces/connection.ts';
 import type { Units } from '../units.ts';
 
@@ -33,9 +33,19 @@ export function commandPath(pod: UnitPod, { container = unitContainer, command =
   return `${podPath(pod, command.length === 0 ? 'attach' : 'exec')}?${query.toString()}`;
 }
 
+/** The server has no connection to the node: for a moment after either has restarted, or because the node is off. */
+export class NodeAway extends Error {
+  override readonly name = 'NodeAway';
+}
+
 /** The error of the server, if that is what kept a stream from beginning. */
-export function refusalOf(error: unknown): unknown {
-  if (!(error instanceof Error) || error.name !== 'UpgradeRefused') return error;
-  const { code, text } = error as Error & { readonly code: number; readonly text: string };
-  return ApiError.of(code, text);
+export function refusalOf(error: unknown, pod: UnitPod): unknown {
+  if (!(error instanceof UpgradeRefused)) return error;
+  return explainedFor(ApiError.of(error.code, error.text), pod);
+}
+
+/** Kubernetes says that the Pod was not found also if it means the node. */
+export function explainedFor(error: ApiError, { name }: UnitPod): Error {
+  const missing = error.status.details?.name ?? name;
+  return error.code === 404 && missing !== name ? new NodeAway(`the node ${missing} is not connected`, { cause: error }) : error;
 }
