@@ -42,6 +42,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'authz',
     'limits',
     'audit',
+    'usage',
     'registry',
     'watch',
     'journal',

@@ -21,6 +21,7 @@ import { addQuotas } from './program-quotas.ts';
 import { addSession } from './program-session.ts';
 import { addTasks } from './program-tasks.ts';
 import { addUnits } from './program-units.ts';
+import { addUsage } from './program-usage.ts';
 import { addWorkspaces } from './program-workspaces.ts';
 
 /** Parses the command line and runs the command. Commands are loaded on demand: `capstan version` does not load a server. */
@@ -161,6 +162,7 @@ export function createProgram(): Command {
   addRuntimeApi(program);
   addStatus(program);
   addAudit(program);
+  addUsage(program);
   addAuthority(program);
   addSnapshot(program);
   program.commandsGroup('Workspaces and users:');

@@ -11,6 +11,7 @@ import {
   offeringKind,
   type PermissionClaim,
   unitLabel,
+  usagePath,
 } from '@capstan/api';
 import type { PolicyRule, Product } from '@capstan/platform';
 import { allocations } from './allocations/controller.ts';
@@ -32,6 +33,7 @@ const rules: readonly PolicyRule[] = [
   { apiGroups: [nodeUnitKind.group], resources: [nodeUnitKind.resource], verbs: [...read, 'create', 'patch', 'delete'] },
   { apiGroups: [nodeUnitKind.group], resources: [`${nodeUnitKind.resource}/secrets`], verbs: ['update'] },
   { apiGroups: [leaseKind.group], resources: [leaseKind.resource], verbs: read },
+  { nonResourceURLs: [usagePath], verbs: ['get', 'post'] },
 ];
 
 /** Objects of tenants that units need. Of Pods, only those that show units. */

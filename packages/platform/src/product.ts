@@ -3,12 +3,15 @@ import type { Client } from '@capstan/client';
 import type { Endpoints, Runnable } from '@capstan/controller';
 
 /** A rule of a role, as in `rbac.authorization.k8s.io`. */
-export interface PolicyRule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly verbs: readonly string[];
-}
+export type PolicyRule =
+  | {
+      readonly apiGroups: readonly string[];
+      readonly resources: readonly string[];
+      readonly resourceNames?: readonly string[];
+      readonly verbs: readonly string[];
+    }
+  /** On pages that are no objects. */
+  | { readonly nonResourceURLs: readonly string[]; readonly verbs: readonly string[] };
 
 /** Workspaces that bind a product without being asked. `platform` is root:platform itself. */
 export type Binder = 'platform' | 'project' | 'home';

@@ -969,6 +969,40 @@ export type Health = {
 /** A document of OpenAPI 3.1. */
 export type OpenApiDocument = Readonly<Record<string, unknown>>;
 
+export type UsageAmounts = {
+  /** GPUs, times the seconds in which somebody had them. */
+  readonly gpuSeconds: number;
+  /** The same of cores. */
+  readonly coreSeconds: number;
+  /** The same of memory, in GiB. */
+  readonly memoryGibSeconds: number;
+  /** Number of allocations that have a share in it. */
+  readonly allocations: number;
+};
+
+/** What was used from one time to another. Allocations that last count until now. */
+export type Usage = {
+  /** First moment. */
+  readonly from: string;
+  /** Last moment. */
+  readonly to: string;
+  /** What was added up. */
+  readonly groupBy: "workspace" | "offering" | "model" | "day";
+  readonly items: readonly {
+    /** The workspace, offering, model or day. Empty for orders without an offering or GPUs. */
+    readonly key: string;
+    /** GPUs, times the seconds in which somebody had them. */
+    readonly gpuSeconds: number;
+    /** The same of cores. */
+    readonly coreSeconds: number;
+    /** The same of memory, in GiB. */
+    readonly memoryGibSeconds: number;
+    /** Number of allocations that have a share in it. */
+    readonly allocations: number;
+  }[];
+  readonly total: UsageAmounts;
+};
+
 export type ModelCount = {
   /** Model of the GPUs. */
   readonly model: string;
@@ -1117,6 +1151,11 @@ export class CapstanApi {
   /** Count the GPUs of the fleet by model and pool. Needs the right to read nodes and bookings in root:platform. */
   getInventory(options: CallOptions = {}): Promise<Inventory> {
     return this.#json({ method: 'GET', path: '/api/v1/operator/inventory' }, options);
+  }
+
+  /** Add up what a workspace has used: GPU seconds and more. In the workspace root, what all workspaces have used. */
+  getUsage(options: { readonly from?: string; readonly to?: string; readonly groupBy?: "workspace" | "offering" | "model" | "day" } & CallOptions = {}): Promise<Usage> {
+    return this.#json({ method: 'GET', path: '/api/v1/usage', query: { from: options.from, to: options.to, group_by: options.groupBy } }, options);
   }
 
   /** Say whether requests can be served. */

@@ -1,4 +1,4 @@
-import { auditPath, rootCluster } from '@capstan/api';
+import { auditPath, rootCluster, usagePath } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { type Document, discoveryOf } from '../discovery/discovery.ts';
 import { negotiateDocument } from '../discovery/negotiate.ts';
@@ -110,9 +110,9 @@ function isAboutServer(path: string): boolean {
   return path === '/metrics' || path === '/metrics/slis' || path.startsWith('/capstan/');
 }
 
-/** A workspace has only its own audit events, and its rules decide who reads them. */
+/** A workspace has only its own audit events and its own usage, and its rules decide who reads them. */
 function isServedIn({ cluster, place }: RequestInfo, path: string): boolean {
-  return place.kind !== 'view' && (cluster === rootCluster || path === auditPath);
+  return place.kind !== 'view' && (cluster === rootCluster || path === auditPath || path === usagePath);
 }
 
 /** The page that serves everything below a path. */

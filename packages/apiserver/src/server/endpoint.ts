@@ -16,6 +16,7 @@ import { Pipeline } from '../pipeline/pipeline.ts';
 import { addressesOf } from '../presence/addresses.ts';
 import { thisMachine } from '../presence/machine.ts';
 import type { Page } from '../registry/page.ts';
+import { UsageLedger } from '../usage/ledger.ts';
 import { mountedWorkspaces } from '../workspaces/mounts/mounted.ts';
 import { auditPage } from './audit-page.ts';
 import type { Parts } from './composition.ts';
@@ -26,6 +27,7 @@ import type { Lifetime, ServerOptions } from './options.ts';
 import { snapshotPage, snapshotPath } from './snapshot.ts';
 import type { Tenancy } from './tenancy.ts';
 import { reportTroubles } from './troubles.ts';
+import { usagePage } from './usage-page.ts';
 import { versionInfo } from './version.ts';
 
 /** A kubelet watches each secret and config map of its pods. */
@@ -71,6 +73,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
       more: new Map([
         ...own,
         auditPage(new AuditQueries({ file: logFile }), kinds.spaces.tree),
+        usagePage(new UsageLedger(store), { tree: kinds.spaces.tree, now }),
         ...nodePagesOf(access, { membership, cache, pki, now }, options),
         ...pagesOf(parts, options),
       ]),

@@ -69,6 +69,7 @@ const rolesEverywhere: RuleTable = {
   ],
   user: [
     'access url:/',
+    'get url:/capstan/usage',
     'all configmaps,secrets,serviceaccounts,serviceaccounts/token,namespaces',
     'all pods',
     'get pods/log,pods/status',
@@ -84,6 +85,7 @@ const rolesEverywhere: RuleTable = {
   ],
   viewer: [
     'access url:/',
+    'get url:/capstan/usage',
     'read configmaps,serviceaccounts,namespaces,pods,pods/status,events,resourcequotas,limitranges',
     'get pods/log',
     'read apibindings,apiexports,apiresourceschemas @apis.kcp.io',

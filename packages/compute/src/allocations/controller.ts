@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { acrossEndpoints, done, type Endpoints, type Runnable, requeueAfter, WorkLoop } from '@capstan/controller';
+import { ledgerAt } from '../usage/ledger-client.ts';
+import { systemTime } from '../usage/steady-clock.ts';
+import { Usage } from '../usage/usage.ts';
 import { FleetCopy } from './fleet-copy.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 import { Tenants } from './tenants.ts';
 
 const name = 'allocations';
 const minute = 60_000;
+/** In milliseconds: how long a request to the ledger may take. */
+const patience = 10_000;
 
 const defaults: SchedulerOptions = {
   rules: { holdAfter: 10 * minute, holdFor: 60 * minute, mostHolds: 8 },
@@ -25,7 +30,14 @@ export function allocations(tenants: Endpoints, options: Partial<SchedulerOption
       const again = (): void => loop.queue.add('pass');
       using fleet = new FleetCopy(context.informers, again);
       const all = new Tenants(again);
-      const scheduler = new Scheduler(context, { fleet, tenants: all, options: { ...defaults, ...options } });
+      const usage = await Usage.start({
+        ledger: ledgerAt(context.client),
+        time: systemTime,
+        signal: () => AbortSignal.any([context.drop, AbortSignal.timeout(patience)]),
+        ...(options.now && { now: options.now }),
+      });
+      const scheduler = new Scheduler(context, { fleet, tenants: all, options: { ...defaults, ...options, now: usage.clock.now, usage } });
+      using _time = every(minute, () => usage.tick().catch((error: unknown) => context.onError(error, { name: 'usage' })));
       await Promise.all([
         acrossEndpoints(tenants, all.follower(name)).run(context),
         loop.run(async () => {
@@ -35,4 +47,9 @@ export function allocations(tenants: Endpoints, options: Partial<SchedulerOption
       ]);
     },
   };
+}
+
+function every(milliseconds: number, work: () => unknown): Disposable {
+  const timer = setInterval(() => void work(), milliseconds);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }

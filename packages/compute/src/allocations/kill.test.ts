@@ -10,7 +10,9 @@ import {
   nodeTaskKind,
   type Offering,
   offeringKind,
+  usagePath,
 } from '@capstan/api';
+import { clusterOf } from '@capstan/client';
 import { fleet as wholeFleet } from '@capstan/fleet';
 import { makeNodeNamespace, pretendAgents } from '@capstan/fleet/testing';
 import type { JsonObject } from '@capstan/machinery';
@@ -91,6 +93,8 @@ test('a scheduler and a cleaner that are killed between every two writes grant, 
   const devices = before.flatMap(({ spec: { entries } }) => entries.flatMap((entry) => entry.devices));
   expect(devices.toSorted()).toEqual(['k1-0', 'k1-1', 'k2-0', 'k2-1', 'k3-0', 'k3-1']);
   expect(before.flatMap(({ spec: { entries } }) => entries.map(({ state }) => state))).toEqual(['Granted', 'Granted', 'Granted']);
+  const cluster = clusterOf((await allocations().list()).items[0]!);
+  const uids = (await allocations().list()).items.map(({ metadata }) => metadata.uid);
   for (const name of ['gang', 'single']) await allocations().delete(name);
   await areActive('next');
   const { items: tasks } = await cloud.platform.resource<NodeTask>(nodeTaskKind).list();
@@ -102,4 +106,8 @@ test('a scheduler and a cleaner that are killed between every two writes grant, 
     expect((await allocations().list()).items).toEqual([]);
   }, patiently);
   expect(deaths).toBeGreaterThan(20);
+  for (const uid of uids) {
+    const path = `${usagePath}?allocation=${cluster}/${uid}`;
+    expect(await cloud.platform.json({ method: 'GET', path })).toMatchObject({ begun: true, open: false });
+  }
 }, 120_000);

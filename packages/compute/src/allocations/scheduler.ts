@@ -15,6 +15,7 @@ import {
   runPass,
   verdictOn,
 } from '@capstan/fleet';
+import { type Booked, HeldBack, type Usage } from '../usage/usage.ts';
 import { advance } from './advance.ts';
 import { type BookingChange, BookingWriter } from './booking-writer.ts';
 import { Explainer, type Reason } from './explainer.ts';
@@ -34,6 +35,8 @@ export interface SchedulerOptions {
   readonly explainEvery: number;
   readonly newAttempt: () => string;
   readonly now: () => number;
+  /** The ledger; nothing is recorded without it. */
+  readonly usage?: Usage;
 }
 
 export const allocationFinalizer = 'compute.capstan.dev/bookings';
@@ -163,18 +166,40 @@ export class Scheduler {
   /** Goes on with attempts, also those that another scheduler has begun. Allocations that no copy has are read. */
   async #goOn(attempts: readonly Attempt[], plan: Plan): Promise<void> {
     const unknown: Attempt[] = [];
+    const booked: { readonly attempt: Attempt; readonly known: Known }[] = [];
     for (const attempt of attempts) {
       const known = this.#tenants.find(attempt.allocation.uid);
       if (known === undefined) unknown.push(attempt);
-      else this.#advance(attempt, known, plan);
+      else booked.push({ attempt, known });
     }
+    const heldBack = await this.#record(booked.map(({ attempt, known }) => ({ attempt, allocation: known.allocation })));
+    for (const { attempt, known } of booked) if (!heldBack.has(attempt)) this.#advance(attempt, known, plan);
     await inParallel(unknown, mostRequests, (attempt) =>
       this.#guarded(attempt.allocation.name, async () => {
         const read = await this.#tenants.read(attempt.allocation, this.#signal());
-        if (read !== 'unknown') this.#advance(attempt, { allocation: read === 'gone' ? undefined : read }, plan);
+        if (read === 'unknown') return;
+        const { usage } = this.#options;
+        if (read === 'gone') await usage?.vanished(attempt);
+        else await usage?.begin([{ attempt, allocation: read }], this.#nodeOf);
+        this.#advance(attempt, { allocation: read === 'gone' ? undefined : read }, plan);
       }),
     );
   }
+
+  /** Reports to the usage ledger what has begun. Returns attempts that it does not have yet, and that must not be released therefore. */
+  async #record(booked: readonly Booked[]): Promise<ReadonlySet<Attempt>> {
+    try {
+      await this.#options.usage?.begin(booked, this.#nodeOf);
+    } catch (error) {
+      if (!(error instanceof HeldBack)) throw error;
+      this.#retry = 'failed';
+      if (!this.#context.drop.aborted) this.#context.onError(error, { name: 'usage' });
+      return error.attempts;
+    }
+    return new Set();
+  }
+
+  readonly #nodeOf = (name: string): FleetNode | undefined => this.#fleet.node(name);
 
   #advance(attempt: Attempt, known: Known | { readonly allocation: Allocation | undefined }, plan: Plan): void {
     const progress = advance(attempt, { fleet: this.#fleet, allocation: known.allocation });
@@ -211,7 +236,11 @@ export class Scheduler {
     const { allocation, place } = known;
     plan.others.push({
       name: nameOf(allocation),
-      write: async () => place.allocations.wrote(await removeFinalizer(resourceOf(known), allocation, allocationFinalizer)),
+      write: async () => {
+        // The ledger first: after this nobody can tell when it ended.
+        if (allocation.status?.attempt !== undefined) await this.#options.usage?.end(allocation, tenantOf(known));
+        place.allocations.wrote(await removeFinalizer(resourceOf(known), allocation, allocationFinalizer));
+      },
     });
   }
 
@@ -257,6 +286,7 @@ export class Scheduler {
   async #confirm(known: Known, attempt: Attempt, signal: AbortSignal): Promise<void> {
     const { allocation, place } = known;
     await writeStatus(known, grantedStatus(allocation, attempt, new Date(this.#options.now())), signal);
+    this.#options.usage?.granted(known.uid);
     place.context.events.normal(allocation, 'Granted', wordsFor(attempt.parts));
   }
 

@@ -52,6 +52,8 @@ function counting(client: Client, spend: Spend): Client {
     get(target, property) {
       const value: unknown = Reflect.get(target, property, target);
       if (typeof value !== 'function') return value;
+      if (property === 'json')
+        return (call: Parameters<Client['json']>[0]) => (call.method === 'GET' ? target.json(call) : spend(() => target.json(call)));
       if (property === 'cluster') return (name: string) => counting(target.cluster(name), spend);
       if (property === 'resource') return (type: Parameters<Client['resource']>[0]) => countingResource(target.resource(type), spend);
       return value.bind(target) as unknown;

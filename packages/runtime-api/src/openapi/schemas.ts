@@ -1,4 +1,4 @@
-import { modernSchema, problemCodes } from '@capstan/api';
+import { modernSchema, problemCodes, usageGroups } from '@capstan/api';
 import { isObject, type Json, type JsonObject } from '@capstan/machinery';
 import type { RestResource } from '../resources/resource.ts';
 
@@ -106,6 +106,14 @@ const modelCount: JsonObject = {
   },
 };
 
+const amounts: JsonObject = {
+  gpuSeconds: { type: 'number', description: 'GPUs, times the seconds in which somebody had them.' },
+  coreSeconds: { type: 'number', description: 'The same of cores.' },
+  memoryGibSeconds: { type: 'number', description: 'The same of memory, in GiB.' },
+  allocations: count('Number of allocations that have a share in it.'),
+};
+const amountNames = Object.keys(amounts);
+
 /** Schemas that belong to no kind. */
 export const ownSchemas: JsonObject = {
   Problem: {
@@ -140,6 +148,26 @@ export const ownSchemas: JsonObject = {
     },
   },
   OpenApiDocument: { type: 'object', description: 'A document of OpenAPI 3.1.' },
+  UsageAmounts: { type: 'object', required: amountNames, properties: amounts },
+  Usage: {
+    type: 'object',
+    description: 'What was used from one time to another. Allocations that last count until now.',
+    required: ['from', 'to', 'groupBy', 'items', 'total'],
+    properties: {
+      from: text('First moment.', { format: 'date-time' }),
+      to: text('Last moment.', { format: 'date-time' }),
+      groupBy: text('What was added up.', { enum: [...usageGroups] }),
+      items: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['key', ...amountNames],
+          properties: { key: text('The workspace, offering, model or day. Empty for orders without an offering or GPUs.'), ...amounts },
+        },
+      },
+      total: reference('UsageAmounts'),
+    },
+  },
   ModelCount: modelCount,
   Inventory: {
     type: 'object',

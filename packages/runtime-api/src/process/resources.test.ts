@@ -236,6 +236,20 @@ describe('the other resources', () => {
   });
 });
 
+describe('usage', () => {
+  test('is that of the workspace for its users, and of all for the owner', async () => {
+    const own = await rest.ask(`${restPath}/usage?from=2026-01-01&group_by=day`);
+    expect(own.body).toMatchObject({ from: '2026-01-01T00:00:00.000Z', groupBy: 'day', items: [], total: { gpuSeconds: 0 } });
+    const token = await rest.accountToken(rest.cloud.client.cluster('root'), 'auditor', 'cluster-admin');
+    expect((await rest.ask(`${restPath}/usage`, { token })).status).toBe(200);
+    expect((await rest.ask(`/clusters/root${restPath}/usage`)).body['code']).toBe('forbidden');
+    const nobody = await rest.accountToken(rest.tenant.client, 'no-usage');
+    expect((await rest.ask(`${restPath}/usage`, { token: nobody })).body['code']).toBe('forbidden');
+    expect((await rest.ask(`${restPath}/usage?from=yesterday`)).body).toMatchObject({ code: 'invalid_request', reason: 'BadRequest' });
+    expect((await rest.ask(`${restPath}/usage?group_by=user`)).body['code']).toBe('invalid_parameter');
+  });
+});
+
 describe('the server', () => {
   test('describes itself, for programs and for people', async () => {
     expect((await rest.ask(`${restPath}/health`, { token: null })).body).toEqual({ status: 'ok', apiserver: 'ok' });

@@ -1,5 +1,7 @@
+import { usageGroups } from '@capstan/api';
 import { readInventory } from '../operator/inventory.ts';
 import { restResources } from '../resources/table.ts';
+import { readUsage } from '../usage/usage.ts';
 import { resourceRoutes } from './resource-routes.ts';
 import type { Route } from './route.ts';
 
@@ -13,5 +15,20 @@ const inventory: Route = {
   handler: readInventory,
 };
 
+const usage: Route = {
+  method: 'GET',
+  path: '/usage',
+  operationId: 'getUsage',
+  tag: 'usage',
+  summary: 'Add up what a workspace has used: GPU seconds and more. In the workspace root, what all workspaces have used.',
+  parameters: [
+    { name: 'from', description: 'A day or a time; by default the beginning of this month.', schema: { type: 'string' } },
+    { name: 'to', description: 'A day or a time, which is excluded; by default now.', schema: { type: 'string' } },
+    { name: 'group_by', description: 'What to add up.', schema: { type: 'string', enum: [...usageGroups], default: 'workspace' } },
+  ],
+  responses: { 200: { description: 'The sums.', schema: 'Usage' } },
+  handler: readUsage,
+};
+
 /** The routes that need nothing but the request. Those about the server itself are added where it is composed. */
-export const productRoutes: readonly Route[] = [...restResources.flatMap(resourceRoutes), inventory];
+export const productRoutes: readonly Route[] = [...restResources.flatMap(resourceRoutes), inventory, usage];

@@ -1,0 +1,60 @@
+import { type UsageAmounts, type UsageGroup, type UsageReport, usagePath } from '@capstan/api';
+import { columns } from '../columns.ts';
+import { type ConnectionFlags, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
+import { pathFrom } from '../workspaces/target.ts';
+
+export interface UsageFlags extends ConnectionFlags {
+  readonly workspace?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly groupBy: UsageGroup;
+  readonly output: 'table' | 'json' | 'csv';
+}
+
+/** Prints what a workspace has used; in root, what all workspaces have used. */
+export async function usage(flags: UsageFlags): Promise<void> {
+  using own = workspaceClient(flags);
+  const here = workspaceIn(own.connection.server) ?? 'root';
+  const path = flags.workspace === undefined ? here : pathFrom(here, flags.workspace);
+  const query = new URLSearchParams({ groupBy: flags.groupBy });
+  if (flags.from !== undefined) query.set('from', flags.from);
+  if (flags.to !== undefined) query.set('to', flags.to);
+  const report = await own.cluster(path).json<UsageReport>({ method: 'GET', path: `${usagePath}?${query.toString()}` });
+  for (const line of linesOf(report, flags.output)) process.stdout.write(`${line}\n`);
+}
+
+export function linesOf(report: UsageReport, output: UsageFlags['output']): string[] {
+  const { groupBy, items, total, from, to } = report;
+  switch (output) {
+    case 'json':
+      return [JSON.stringify(report, undefined, 2)];
+    case 'csv':
+      return [
+        `${groupBy},gpu_seconds,core_seconds,memory_gib_seconds,allocations`,
+        ...items.map((item) =>
+          [quoted(item.key), item.gpuSeconds, item.coreSeconds, item.memoryGibSeconds, item.allocations].map(String).join(','),
+        ),
+      ];
+    case 'table':
+      return [
+        `From ${from} to ${to}`,
+        '',
+        ...columns([
+          [groupBy.toUpperCase(), 'GPU HOURS', 'CORE HOURS', 'MEMORY GIB HOURS', 'ALLOCATIONS'],
+          ...items.map((item) => [item.key || '<none>', ...cells(item)]),
+          ['total', ...cells(total)],
+        ]),
+      ];
+  }
+}
+
+function cells({ gpuSeconds, coreSeconds, memoryGibSeconds, allocations }: UsageAmounts): string[] {
+  const hours = (seconds: number): string => (seconds / 3600).toFixed(2);
+  return [hours(gpuSeconds), hours(coreSeconds), hours(memoryGibSeconds), String(allocations)];
+}
+
+/** Spreadsheets run cells that begin with certain characters as formulas. */
+function quoted(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,83 @@
+/**
+ * The path of the usage ledger. `GET`: in the root workspace the usage of all workspaces, and in any other its own. `POST`, in root:platform only: facts, from compute's
+ * scheduler.
+ */
+export const usagePath = '/capstan/usage';
+
+/** A part of an allocation on one node, from the moment in which it was granted. A fact is written once, and its end is written once. */
+export interface UsageFact {
+  /** Id of the workspace. */
+  readonly cluster: string;
+  /** Of the Allocation. */
+  readonly uid: string;
+  readonly attempt: string;
+  /** Counts the parts of the allocation. */
+  readonly part: number;
+  /** Path of the workspace at that time. */
+  readonly workspace: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Empty for an order without an offering. */
+  readonly offering: string;
+  /** Empty if it has no GPUs. */
+  readonly model: string;
+  readonly gpus: number;
+  /** In thousandths of a core. */
+  readonly cpu: number;
+  /** In bytes. */
+  readonly memory: number;
+  readonly node: string;
+  /** In RFC 3339 format. */
+  readonly begin: string;
+  readonly end?: string;
+}
+
+/** Ends everything that an allocation has. Facts that have an end keep it. */
+export interface UsageEnd {
+  readonly cluster: string;
+  readonly uid: string;
+  readonly end: string;
+}
+
+/** Body of `POST /capstan/usage`. It can be sent any number of times. */
+export interface UsageAppend {
+  readonly facts: readonly UsageFact[];
+  readonly ends: readonly UsageEnd[];
+  /** The time of the writer. The ledger keeps the latest, so that the time of a writer that starts anew never goes back. */
+  readonly clock: string;
+}
+
+/** Response of `POST /capstan/usage`. */
+export interface UsageAppended {
+  readonly clock: string;
+}
+
+/** Response of `GET /capstan/usage?allocation=<id of the workspace>/<uid>` in root:platform, for the writer. */
+export interface UsageState {
+  /** The latest time of any writer; absent if there was none. */
+  readonly clock?: string;
+  /** Whether the ledger has facts of the allocation. */
+  readonly begun: boolean;
+  /** Whether one of them has no end. */
+  readonly open: boolean;
+}
+
+export const usageGroups = ['workspace', 'offering', 'model', 'day'] as const;
+export type UsageGroup = (typeof usageGroups)[number];
+
+export interface UsageAmounts {
+  readonly gpuSeconds: number;
+  readonly coreSeconds: number;
+  readonly memoryGibSeconds: number;
+  /** Number of allocations that have a share in it. */
+  readonly allocations: number;
+}
+
+/** Response of `GET /capstan/usage`. */
+export interface UsageReport {
+  readonly from: string;
+  readonly to: string;
+  readonly groupBy: UsageGroup;
+  readonly items: readonly (UsageAmounts & { readonly key: string })[];
+  readonly total: UsageAmounts;
+}
