@@ -1,4 +1,5 @@
 export { usedBy } from './cleaning/next-entries.ts';
+export { taskFor as cleaningTaskFor } from './cleaning/task.ts';
 export { type Attempt, attemptsIn, entryFor, isAlive, stateOn } from './granting/attempt.ts';
 export { addEntry, advanceEntry, type Capacity, type Change, type EntryKey, emptyBooking, type RefusalCode } from './granting/content.ts';
 export { type Circumstances, nextStep, type Step } from './granting/next-step.ts';

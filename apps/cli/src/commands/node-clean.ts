@@ -3,11 +3,15 @@ import {
   declaredCleanAnnotation,
   type GPUNode,
   gpuNodeKind,
+  type NodeBooking,
   type NodeTask,
+  nodeBookingKind,
   nodeNamespace,
   platformWorkspace,
 } from '@capstan/api';
-import { isConflict } from '@capstan/client';
+import { type Client, isAlreadyExists, isConflict, isNotFound } from '@capstan/client';
+import { ignoring } from '@capstan/controller';
+import { cleaningTaskFor, isInPlatformHands } from '@capstan/fleet';
 import type { JsonObject } from '@capstan/machinery';
 import { Failure } from '../failure.ts';
 import { found } from '../nodes/answers.ts';
@@ -21,6 +25,7 @@ export async function cleanNode(node: string, { force, ...flags }: ConnectionFla
   using client = workspaceClient(flags);
   await found(node, client.cluster(platformWorkspace).resource<GPUNode>(gpuNodeKind).get(node));
   const tasks = tasksIn(client).in(nodeNamespace(node));
+  if (force === true) await createMissing(client, node);
   const { items } = await tasks.list({ labelSelector: cleaningLabel });
   const open = items.filter(isUnsuccessful);
   const chosen = force === true ? open : open.filter(hasEnded);
@@ -38,6 +43,13 @@ export async function cleanNode(node: string, { force, ...flags }: ConnectionFla
     }
   }
   write(sentence(node, { chosen: chosen.length, waiting: open.length - chosen.length, isForced: force === true }));
+}
+
+/** A silent node may still have units of an allocation, so that no task was created for it. */
+async function createMissing(client: Client, node: string): Promise<void> {
+  const booking = await ignoring(client.cluster(platformWorkspace).resource<NodeBooking>(nodeBookingKind).get(node), isNotFound);
+  for (const entry of booking?.spec.entries ?? [])
+    if (isInPlatformHands(entry.state)) await ignoring(tasksIn(client).create(cleaningTaskFor(node, entry)), isAlreadyExists);
 }
 
 function sentence(node: string, { chosen, waiting, isForced }: { chosen: number; waiting: number; isForced: boolean }): string {

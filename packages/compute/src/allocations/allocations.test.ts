@@ -13,10 +13,12 @@ import {
   type NodeBooking,
   type NodeReservation,
   type NodeTask,
+  type NodeUnit,
   newObject,
   nodeBookingKind,
   nodeReservationKind,
   nodeTaskKind,
+  nodeUnitKind,
   type Offering,
   offeringKind,
 } from '@capstan/api';
@@ -252,6 +254,24 @@ describe('allocations', () => {
     await cloud.replaceProducts([fleet, compute]);
     await gone('leaving-a');
     await vi.waitFor(async () => expect(await entriesOn('leaving-0')).toEqual([]), patiently);
+  });
+
+  test('are cleaned up only after the agent has ended their units', async () => {
+    await makePool('occupied');
+    await order('occupied-a', { offering: 'occupied' });
+    await active('occupied-a');
+    const allocation = await of().get('occupied-a');
+    const uid = allocation.metadata.uid!;
+    const owner = { cluster: clusterOf(allocation)!, namespace: 'default', name: 'unit', uid: 'unit' };
+    const spec = { owner, run: 1, allocation: uid, devices: [], cpu: 0, memory: 0, command: ['sleep'] };
+    const units = cloud.platform.resource<NodeUnit>(nodeUnitKind).in('node-occupied-0');
+    await units.create(newObject(nodeUnitKind, { metadata: { name: 'unit-1', namespace: 'node-occupied-0' }, spec } as never) as NodeUnit);
+    await of().delete('occupied-a');
+    await gone('occupied-a');
+    await vi.waitFor(async () => expect(await entriesOn('occupied-0')).toMatchObject([{ state: 'Releasing' }]), patiently);
+    expect((await cloud.platform.resource<NodeTask>(nodeTaskKind).in('node-occupied-0').list()).items).toEqual([]);
+    await units.patch('unit-1', { type: 'merge', patch: { status: { phase: 'Ended' } } }, { subresource: 'status' });
+    await vi.waitFor(async () => expect(await entriesOn('occupied-0')).toEqual([]), patiently);
   });
 
   test('do not get devices before the node is clean, and their former owner does not wait for that', async () => {
