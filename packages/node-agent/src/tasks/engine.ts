@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NodeTaskStatus } from '@capstan/api';
+import { millisecondsIn, type NodeTaskStatus } from '@capstan/api';
 import { type ProcessDriver, ProcessExists } from '../processes/driver.ts';
-import { milliseconds } from '../time/duration.ts';
 import { type Moment, passedBetween } from '../time/moment.ts';
 import { asFailure, errorStatus, TaskFailure } from './failure.ts';
 import type { Journal, JournalEntry, JournalRecord } from './journal.ts';
@@ -281,7 +280,7 @@ export class TaskEngine implements AsyncDisposable {
   async #deadline(request: TaskRequest, since: Moment, abort: AbortController): Promise<Disposable & { readonly signal: AbortSignal }> {
     const now = await this.#options.now();
     const passed = passedBetween(since, now);
-    const limit = milliseconds(request.spec.deadline);
+    const limit = millisecondsIn(request.spec.deadline);
     const give = (): void => abort.abort(new TaskFailure('DeadlineExceeded', `not done within ${request.spec.deadline}`));
     const timer = setTimeout(give, Math.min(Math.max(0, limit - passed), 2 ** 31 - 1));
     return { signal: AbortSignal.any([abort.signal, this.#stopped.signal]), [Symbol.dispose]: () => clearTimeout(timer) };

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { milliseconds } from '../../time/duration.ts';
+import { millisecondsIn } from '@capstan/api';
 import { type TaskContext, type TaskResult, type TaskType, taskType } from '../task-type.ts';
 import { type ScriptCatalog, scriptFile } from './process-run.ts';
 
@@ -21,7 +21,7 @@ async function probing(
   let told = '';
   for (let attempts = 1; ; attempts++) {
     try {
-      await look(AbortSignal.any([context.signal, AbortSignal.timeout(milliseconds(timeout))]));
+      await look(AbortSignal.any([context.signal, AbortSignal.timeout(millisecondsIn(timeout))]));
       return {};
     } catch (error) {
       context.signal.throwIfAborted();
@@ -29,7 +29,7 @@ async function probing(
       if (reason !== told) context.print(`attempt ${attempts}: ${reason}\n`);
       told = reason;
     }
-    await sleep(milliseconds(interval), undefined, { signal: context.signal });
+    await sleep(millisecondsIn(interval), undefined, { signal: context.signal });
   }
 }
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { finalNodeUnitPhases, type NodeUnit, type NodeUnitStatus } from '@capstan/api';
-import { milliseconds } from '../../time/duration.ts';
+import { finalNodeUnitPhases, millisecondsIn, type NodeUnit, type NodeUnitStatus } from '@capstan/api';
 import type { Moment } from '../../time/moment.ts';
 import type { UnitDriver, UnitRoom } from '../drivers/driver.ts';
 import { UnitProblem } from '../drivers/driver.ts';
@@ -239,7 +238,7 @@ export class UnitEngine implements AsyncDisposable {
       const age = contact.age(await now());
       for (const run of this.#runs.values()) {
         const { fenceAfter } = run.record.spec;
-        if (fenceAfter === undefined || run.isFinal || age < milliseconds(fenceAfter)) continue;
+        if (fenceAfter === undefined || run.isFinal || age < millisecondsIn(fenceAfter)) continue;
         run.stop({ reason: 'Fenced', message: `the node could not reach the control plane for ${fenceAfter}` });
       }
       await sleep(times.fenceInterval, undefined, { signal }).catch(() => {});

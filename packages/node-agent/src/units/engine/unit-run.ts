@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { finalNodeUnitPhases, type NodeUnitPhase, type NodeUnitSpec, type NodeUnitStatus, type UnitReason } from '@capstan/api';
-import { milliseconds } from '../../time/duration.ts';
+import {
+  finalNodeUnitPhases,
+  millisecondsIn,
+  type NodeUnitPhase,
+  type NodeUnitSpec,
+  type NodeUnitStatus,
+  type UnitReason,
+} from '@capstan/api';
 import { type Moment, passedBetween } from '../../time/moment.ts';
 import { type RoomState, type UnitDriver, UnitProblem, type UnitRoom } from '../drivers/driver.ts';
 import type { DriverRegistry } from '../drivers/registry.ts';
@@ -348,7 +354,7 @@ export class UnitRun {
     const { name, spec } = this.#record;
     const driver = drivers.find(spec);
     if (driver === undefined) return this.#withoutDriver();
-    await this.#untilDone(() => driver.stop(name, milliseconds(spec.stopGrace)));
+    await this.#untilDone(() => driver.stop(name, millisecondsIn(spec.stopGrace)));
     if (signal.aborted) return undefined;
     const found = await driver.find(name, this.#incarnation);
     const full = { ...(await this.#endingOf(driver, found)), ...ending };

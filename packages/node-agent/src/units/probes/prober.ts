@@ -1,8 +1,7 @@
 import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NodeUnitSpec, UnitProbe } from '@capstan/api';
-import { milliseconds } from '../../time/duration.ts';
+import { millisecondsIn, type NodeUnitSpec, type UnitProbe } from '@capstan/api';
 import type { UnitDriver } from '../drivers/driver.ts';
 import { portOf } from './port.ts';
 
@@ -37,14 +36,14 @@ interface Repeated {
 
 async function repeat(unit: Probed, { probe: wanted, signal, passed, failed }: Repeated): Promise<void> {
   let failures = 0;
-  await pause(milliseconds(wanted.initialDelay), signal);
+  await pause(millisecondsIn(wanted.initialDelay), signal);
   while (!signal.aborted) {
     const why = await once(unit, wanted, signal);
     if (signal.aborted) return;
     failures = why === undefined ? 0 : failures + 1;
     if (why === undefined) passed();
     else if (failures === wanted.failures) failed(why);
-    await pause(Math.max(milliseconds(wanted.period), shortestPeriod), signal);
+    await pause(Math.max(millisecondsIn(wanted.period), shortestPeriod), signal);
   }
 }
 
@@ -53,7 +52,7 @@ const shortestPeriod = 10;
 
 /** Undefined if the probe passed, or else why it failed. */
 export async function once(unit: Probed, wanted: UnitProbe, signal: AbortSignal): Promise<string | undefined> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, milliseconds(wanted.timeout)))]);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, millisecondsIn(wanted.timeout)))]);
   const late = new Promise<string>((resolve) => {
     limit.addEventListener('abort', () => resolve(`no answer within ${wanted.timeout}`), { once: true });
   });
