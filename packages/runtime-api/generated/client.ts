@@ -943,7 +943,7 @@ export type Problem = {
   /** HTTP status. */
   readonly status: number;
   /** For programs. Codes are never renamed. */
-  readonly code: "invalid_request" | "invalid_json" | "invalid_path" | "invalid_parameter" | "invalid_idempotency_key" | "unauthenticated" | "forbidden" | "not_found" | "route_not_found" | "workspace_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "already_exists" | "conflict" | "idempotency_key_reused" | "expired" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "too_many_requests" | "too_many_streams" | "headers_too_large" | "internal" | "upstream_failed" | "unavailable" | "upstream_timeout";
+  readonly code: "invalid_request" | "invalid_json" | "invalid_path" | "invalid_parameter" | "invalid_idempotency_key" | "unauthenticated" | "forbidden" | "not_found" | "route_not_found" | "workspace_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "already_exists" | "conflict" | "idempotency_key_reused" | "expired" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "too_many_requests" | "too_many_streams" | "headers_too_large" | "internal" | "not_implemented" | "upstream_failed" | "unavailable" | "upstream_timeout";
   /** What is wrong with this request. */
   readonly detail: string;
   /** Id of the request, which the log of the server has too. */

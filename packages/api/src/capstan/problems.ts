@@ -31,6 +31,7 @@ export const problemCodes = {
   too_many_streams: { status: 429, title: 'There are too many open streams' },
   headers_too_large: { status: 431, title: 'The headers are too large' },
   internal: { status: 500, title: 'The server failed' },
+  not_implemented: { status: 501, title: 'The server cannot do this yet' },
   upstream_failed: { status: 502, title: 'The API server failed' },
   unavailable: { status: 503, title: 'The API server cannot be reached' },
   upstream_timeout: { status: 504, title: 'The API server did not answer in time' },
@@ -40,7 +41,7 @@ export type ProblemCode = keyof typeof problemCodes;
 
 /** A field of the body that was refused. */
 export interface ProblemField {
-  /** As in the body: `env[0].name`. */
+  /** As in the body: `env[0].name`. Empty if it is about the body as a whole. */
   readonly field: string;
   readonly message: string;
 }

@@ -80,6 +80,7 @@ const codesByStatus: Readonly<Record<number, ProblemCode>> = {
   413: 'body_too_large',
   422: 'validation_failed',
   429: 'too_many_requests',
+  501: 'not_implemented',
   503: 'unavailable',
   504: 'upstream_timeout',
 };
@@ -120,5 +121,5 @@ function codeOf(code: number, reason: string, name: string | undefined): Problem
 /** Fields of an object are not nested in `spec` and `metadata` here. */
 export function restField(field: string): string {
   if (field === 'metadata.resourceVersion') return 'version';
-  return field.replace(/^(spec|metadata)\./, '');
+  return field.replace(/^(spec|metadata)(\.|$)/, '');
 }
