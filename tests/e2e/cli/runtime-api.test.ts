@@ -1,6 +1,5 @@
 import { type Allocation, allocationKind, newObject, restPath, type Workspace, workspaceKind } from '@capstan/api';
 import { Client, connectionOf, isForbidden, isNotFound, loadKubeconfig } from '@capstan/client';
-import { ignoring } from '@capstan/controller';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { buildCapstan, Child, capstanProgram, freePort, run, temporaryDirectory } from '@capstan/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,6 +15,18 @@ interface Reported {
 }
 
 const path = 'root:main:rest';
+
+/** Whether a request succeeds; the workspace or the kind may not be there yet. */
+async function succeeds(request: Promise<unknown>): Promise<boolean> {
+  try {
+    await request;
+    return true;
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return false;
+    throw error;
+  }
+}
+
 const accounts = { group: '', version: 'v1', resource: 'serviceaccounts', namespaced: true };
 const bindings = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterrolebindings', namespaced: false };
 
@@ -55,9 +66,9 @@ describe('capstan runtime-api', () => {
       metadata: { name: 'rest' },
       spec: { type: { name: 'project', path: 'root' } },
     };
-    await up.waitUntil('the project', async () => (await ignoring(parent.create(workspace), isNotFound, isForbidden)) !== undefined);
+    await up.waitUntil('the project', () => succeeds(parent.create(workspace)));
     const allocations = tenant.resource<Allocation>(allocationKind).in('default');
-    await up.waitUntil('its products', async () => (await ignoring(allocations.list(), isNotFound, isForbidden)) !== undefined);
+    await up.waitUntil('its products', () => succeeds(allocations.list()));
     const account = tenant.resource(accounts).in('default');
     await account.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot', namespace: 'default' } });
     await tenant.resource(bindings).create({

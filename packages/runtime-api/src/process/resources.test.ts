@@ -1,6 +1,7 @@
 import { operationIdAnnotation, restPath } from '@capstan/api';
 import { type JsonObject, type KubeObject, textOf } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CapstanApi, ProblemError } from '../../generated/client.ts';
 import { allRoutes } from '../routes/all.ts';
 import { type Rest, startRest } from '../suite/rest.ts';
 
@@ -233,6 +234,23 @@ describe('the other resources', () => {
       pools: [{ pool: 'a', nodes: 1 }],
     });
     expect((await rest.ask(`/clusters/root:main${restPath}/operator/nodes`, { token })).body['code']).toBe('workspace_not_found');
+  });
+});
+
+describe('the generated client', () => {
+  test('has a method for each operation, and throws problems', async () => {
+    const api = new CapstanApi({ server: rest.url, token: () => Promise.resolve(rest.token) });
+    const body = { name: 'typed', offering: 'small', command: ['true'] };
+    const made = await api.createGpuUnit(body, { idempotencyKey: 'typed' });
+    expect((await api.createGpuUnit(body, { idempotencyKey: 'typed' })).uid).toBe(made.uid);
+    expect((await api.patchGpuUnit('typed', { priority: 3 })).priority).toBe(3);
+    expect((await api.listGpuUnits({ limit: 500 })).items.map(({ id }) => id)).toContain('typed');
+    const failure = await api.patchGpuUnit('typed', { priority: 4 }, { ifMatch: `"${made.version}"` }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ProblemError);
+    expect((failure as ProblemError).problem.code).toBe('conflict');
+    const there = new CapstanApi({ server: `${rest.url}/clusters/${rest.tenant.path}`, token: rest.token });
+    expect((await there.getGpuUnit('typed')).workspace).toBe(rest.tenant.path);
+    await there.deleteGpuUnit('typed');
   });
 });
 
