@@ -24,7 +24,7 @@ describe('a unit', () => {
     driver.exit('u-1', 7);
     await becomes(agent, 'u-1', { phase: 'Ended', reason: 'Error', exitCode: 7, ready: false });
     const phases = agent.reported.get('u-1')!.map(({ phase }) => phase);
-    expect(phases.filter((phase, at) => phase !== phases[at - 1])).toEqual(['Pending', 'Preparing', 'Running', 'Ended']);
+    expect(phases.filter((phase, at) => phase !== phases[at - 1])).toEqual(['Preparing', 'Running', 'Ended']);
     expect(driver.starts).toEqual(['u-1 0']);
   });
 

@@ -46,7 +46,7 @@ describe('an engine that starts again', () => {
     driver.onStart = () => new Promise(() => {});
     const first = await start();
     await first.engine.accept(nodeUnit('c-1'));
-    await becomes(first, 'c-1', { phase: 'Preparing', step: 'starts the program' });
+    await vi.waitFor(() => expect(first.records.all.get('c-1')?.state.phase).toBe('Running'), patience);
     driver.onStart = async () => {};
     await using agent = await start();
     await becomes(agent, 'c-1', { phase: 'Lost', reason: 'Lost' });

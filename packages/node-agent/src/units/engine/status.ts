@@ -27,8 +27,7 @@ export function statusOf({ state, generation, restarts }: UnitRecord, live: Live
     case 'Lost':
       return { ...always, ...endingFields(state.ending), ready: false };
     case 'Running':
-      if (room === undefined && problem === undefined)
-        return step === undefined ? undefined : { ...always, phase: 'Preparing', step: step.slice(0, longestStep) };
+      if (room === undefined && problem === undefined) return undefined;
       return {
         ...always,
         ...(room && roomFields(room)),

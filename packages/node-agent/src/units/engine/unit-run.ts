@@ -144,7 +144,8 @@ export class UnitRun {
 
   async #loop(): Promise<void> {
     const { signal } = this.#context;
-    this.#report();
+    // The control plane takes units without a status for pending.
+    if (this.#record.state.phase !== 'Pending') this.#report();
     while (!signal.aborted && !this.isFinal) {
       const step = this.#steps[this.#record.state.phase] as (state: UnitState) => Promise<Next | undefined>;
       const next = await step(this.#record.state);
@@ -242,7 +243,6 @@ export class UnitRun {
     const driver = drivers.find(spec);
     if (driver === undefined) return this.#withoutDriver();
     if (room !== undefined) {
-      this.#show({ step: 'starts the program' });
       try {
         await driver.start(room, this.#incarnation);
         this.#retries = 0;

@@ -19,7 +19,14 @@ function open(): UnitReports {
     sent.push(body);
   };
   const client = { resource: () => ({ in: () => ({ patch }) }) } as unknown as Client;
-  return new UnitReports({ client, node: 'n1', backoff: { base: 1, max: 5 }, log: (line) => lines.push(line), stepInterval: 5 });
+  return new UnitReports({
+    client,
+    node: 'n1',
+    backoff: { base: 1, max: 5 },
+    log: (line) => lines.push(line),
+    stepInterval: 60_000,
+    preparingInterval: 60_000,
+  });
 }
 const running: NodeUnitStatus = { phase: 'Running', pid: 7, ready: false };
 const settled = (count: number): Promise<void> => vi.waitFor(() => expect(sent.length).toBe(count));
@@ -76,4 +83,13 @@ test('writes are repeated until they succeed, and not after a refusal', async ()
   reports.report(unit, { ...running, ready: true });
   await vi.waitFor(() => expect(lines.join('\n')).toContain('was refused'));
   expect(tries).toBe(5);
+});
+
+test('preparations and steps wait for a moment, and anything else does not wait for them', async () => {
+  await using reports = open();
+  reports.report(unit, { phase: 'Preparing' });
+  reports.report(unit, { phase: 'Preparing', step: 'pulls' });
+  reports.report(unit, running);
+  await settled(1);
+  expect(sent[0]?.status).toEqual(running);
 });

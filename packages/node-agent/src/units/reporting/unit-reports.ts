@@ -9,8 +9,10 @@ export interface UnitReportsOptions {
   readonly node: string;
   readonly backoff: BackoffOptions;
   readonly log: (line: string) => void;
-  /** Between two reports that differ in the step only, in milliseconds. */
+  /** How long a report waits that differs in the step only, in milliseconds. */
   readonly stepInterval?: number;
+  /** The same for reports of preparations, which are often over by then. */
+  readonly preparingInterval?: number;
 }
 
 interface Report {
@@ -19,6 +21,8 @@ interface Report {
   /** As the control plane has it, as far as it is known. */
   stored: NodeUnitStatus | undefined;
   isSending: boolean;
+  /** Resolved when something is to be reported that should not wait. */
+  urgent: PromiseWithResolvers<void>;
 }
 
 /** Keeps the status of NodeUnits at the control plane as it is here: writes the fields that differ, the latest of each unit, for as long as that takes. */
@@ -53,10 +57,17 @@ export class UnitReports implements AsyncDisposable {
   /** The status from now on. */
   report({ name, uid }: { readonly name: string; readonly uid: string }, status: NodeUnitStatus): void {
     if (this.#stop.signal.aborted) return;
-    const report = this.#reports.get(name) ?? { uid, wanted: status, stored: this.#known.get(name), isSending: false };
+    const report = this.#reports.get(name) ?? {
+      uid,
+      wanted: status,
+      stored: this.#known.get(name),
+      isSending: false,
+      urgent: Promise.withResolvers<void>(),
+    };
     if (report.uid !== uid) report.stored = undefined;
     report.uid = uid;
     report.wanted = status;
+    if (this.#delay(report) === 0) report.urgent.resolve();
     this.#reports.set(name, report);
     if (report.isSending || changes(report) === undefined) return;
     report.isSending = true;
@@ -82,8 +93,13 @@ export class UnitReports implements AsyncDisposable {
     const { signal } = this.#stop;
     const backoff = new Backoff(this.#options.backoff);
     while (!signal.aborted && this.#reports.get(name) === report) {
+      const delay = this.#delay(report);
+      if (delay > 0) {
+        report.urgent = Promise.withResolvers();
+        await Promise.race([this.#pause(delay), report.urgent.promise]);
+      }
       const status = changes(report);
-      if (status === undefined) return;
+      if (status === undefined || signal.aborted) return;
       const { uid, wanted } = report;
       try {
         const patch = { metadata: { uid }, status };
@@ -91,7 +107,6 @@ export class UnitReports implements AsyncDisposable {
         report.stored = wanted;
         this.#trouble.clear(name);
         backoff.reset();
-        if (isStepOnly(changes(report))) await this.#pause(this.#options.stepInterval ?? 1_000);
       } catch (error) {
         if (signal.aborted) return;
         if (isNotFound(error) || isConflict(error)) {
@@ -110,6 +125,14 @@ export class UnitReports implements AsyncDisposable {
     }
   }
 
+  /** How long a report may wait for others, in milliseconds. */
+  #delay(report: Report): number {
+    const { stepInterval = 1_000, preparingInterval = 50 } = this.#options;
+    const patch = changes(report);
+    if (patch !== undefined && Object.keys(patch).every((key) => key === 'step')) return stepInterval;
+    return report.wanted.phase === 'Preparing' && report.wanted.reason === undefined ? preparingInterval : 0;
+  }
+
   async #pause(time: number): Promise<void> {
     await sleep(time, undefined, { signal: this.#stop.signal }).catch(() => {});
   }
@@ -124,5 +147,3 @@ function changes({ wanted, stored }: Report): JsonObject | undefined {
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
-
-const isStepOnly = (patch: JsonObject | undefined): boolean => patch !== undefined && Object.keys(patch).every((key) => key === 'step');
