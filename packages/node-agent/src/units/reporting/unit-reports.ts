@@ -127,7 +127,7 @@ export class UnitReports implements AsyncDisposable {
 
   /** How long a report may wait for others, in milliseconds. */
   #delay(report: Report): number {
-    const { stepInterval = 1_000, preparingInterval = 50 } = this.#options;
+    const { stepInterval = 1_000, preparingInterval = 150 } = this.#options;
     const patch = changes(report);
     if (patch !== undefined && Object.keys(patch).every((key) => key === 'step')) return stepInterval;
     return report.wanted.phase === 'Preparing' && report.wanted.reason === undefined ? preparingInterval : 0;
