@@ -1,6 +1,6 @@
-export { type CommandDialOptions, dialCommand, StreamLost } from './dial/command.ts';
+export { type CommandDialOptions, dialCommand } from './dial/command.ts';
 export { type DialledPort, dialPort } from './dial/port.ts';
-export { type StreamServer, UpgradeRefused } from './dial/upgrade.ts';
+export { StreamLost, type StreamServer, UpgradeRefused } from './dial/upgrade.ts';
 export type { NodeConnection, NodeRequest, NodeResponse } from './node-connection.ts';
 export { joinConnection } from './port-forward/join.ts';
 export {

@@ -63,7 +63,7 @@ describe('streams of units', { timeout: 60_000 }, () => {
 
   test('a terminal is raw, has a size, and is restored', async () => {
     const line = `stty rows 33 cols 101; ${process.execPath} ${capstanProgram} shell -t web -- top; stty -a | grep -o ".icanon"`;
-    const input = `(while ! grep -q size ${home.join('seen')}; do sleep 0.1; done; echo exit)`;
+    const input = `(for try in $(seq 200); do grep -q size ${home.join('seen')} && break; sleep 0.1; done; echo exit)`;
     const { stdout } = await run(
       'bash',
       ['-c', `touch ${home.join('seen')}; ${input} | script -qec '${line}' /dev/null | tee ${home.join('seen')}`],
@@ -80,7 +80,7 @@ describe('streams of units', { timeout: 60_000 }, () => {
   test('attach reaches the program, and Ctrl-] leaves it', async () => {
     expect(await capstan(['attach', 'web'], 'exit\n')).toMatchObject({ code: 0, stdout: expect.stringContaining('got "exit\\n"') });
     const line = `${process.execPath} ${capstanProgram} attach terminal`;
-    const input = `(while ! grep -q welcome ${home.join('attached')}; do sleep 0.1; done; printf "\\035")`;
+    const input = `(for try in $(seq 200); do grep -q welcome ${home.join('attached')} && break; sleep 0.1; done; printf "\\035")`;
     const { stdout } = await run(
       'bash',
       ['-c', `touch ${home.join('attached')}; ${input} | script -qec '${line}' /dev/null | tee ${home.join('attached')}`],
@@ -174,6 +174,8 @@ describe('streams of units', { timeout: 60_000 }, () => {
   });
 
   test('a stream that is lost says so', async () => {
+    // The kubelet may not have noticed yet that the client before has left.
+    await expect.poll(() => units.kubelet.upgraded).toBe(0);
     await using shell = start('shell', 'web', '--', 'sleep', '100');
     for (let tries = 0; units.kubelet.upgraded === 0 && tries < 200; tries++) await sleep(50);
     await units.server.restart();

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { customResourceDefinition, definedKinds, type GPUUnit, gpuUnitKind, offeringKind, unitLabel } from '@capstan/api';
+import { customResourceDefinition, definedKinds, type GPUUnit, gpuUnitKind, offeringKind } from '@capstan/api';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { FakeKubelet } from '@capstan/streams/testing';
@@ -63,7 +63,7 @@ export async function startUnitServer(): Promise<UnitServer> {
       await client.resource(pods).create({
         apiVersion: 'v1',
         kind: 'Pod',
-        metadata: { ...metadata, labels: { [unitLabel]: name } },
+        metadata,
         spec: { nodeName: 'n1', containers: [{ name: 'unit', image: 'x', stdin: true, tty: true }] },
       } as KubeObject);
     },

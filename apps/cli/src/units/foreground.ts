@@ -147,6 +147,8 @@ export class Foreground {
 
   async #terminal(): Promise<'ended' | 'left'> {
     const query = { stdin: true, stdout: true, stderr: false, tty: true };
+    // Whatever it has printed before the terminal is connected, such as a greeting.
+    await new UnitLog(this.#pod, { signal: this.#over.signal }).read().catch(() => {});
     for (;;) {
       if (isOver(this.#latest)) return 'ended';
       try {
@@ -238,8 +240,9 @@ function awaitsFiles(unit: GPUUnit): boolean {
 }
 
 function isBeyondUpload(unit: GPUUnit): boolean {
-  const members = membersOf(unit);
-  return phaseOf(unit) === 'Running' || (members.length > 0 && members.every(({ phase }) => phase !== 'Pending' && phase !== 'Waiting'));
+  // Members of a unit that has not begun to start are those of the start before.
+  const isStarting = phaseOf(unit) === 'Starting' && membersOf(unit).every(({ phase }) => phase !== 'Pending' && phase !== 'Waiting');
+  return phaseOf(unit) === 'Running' || isStarting;
 }
 
 /** The Pod is not there yet, or its container has not started: also errors of the kind that a moment later is gone. */

@@ -125,11 +125,7 @@ async function connect(pod: UnitPod, port: number, { patience, signal }: { patie
       return await dialPort(await streamTo(pod, podPath(pod, 'portforward'), signal), port);
     } catch (refused) {
       const error = refusalOf(refused, pod);
-      const isRetried =
-        isPassing(error) ||
-        (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ||
-        (error as NodeJS.ErrnoException).code === 'ECONNRESET';
-      if (!isRetried || Date.now() > end || signal.aborted) throw error;
+      if (!isPassing(error) || Date.now() > end || signal.aborted) throw error;
       await sleep(backoff.next());
     }
   }

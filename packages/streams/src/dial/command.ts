@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import { type ChannelMessage, channel, longestMessage, waitingMessages } from '../remote-command/channels.ts';
-import { defaultPatience, refusalOf, type StreamServer } from './upgrade.ts';
+import { defaultPatience, refusalOf, StreamLost, type StreamServer } from './upgrade.ts';
 
 const protocol = 'v5.channel.k8s.io';
 /** Bytes of one message: less than servers accept. */
@@ -13,12 +13,7 @@ export interface CommandDialOptions extends StreamServer {
   readonly pingEvery?: number;
 }
 
-/** The stream ended before the command did. */
-export class StreamLost extends Error {
-  override readonly name = 'StreamLost';
-}
-
-/** Begins a command (exec or attach) at a server. Rejects with `UpgradeRefused` if the server says no. */
+/** Begins a command (exec or attach) at a server. Rejects with `UpgradeRefused` if the server says no, and with `StreamLost` if it cannot be reached. */
 export function dialCommand({ url, headers, tls, signal, patience, pingEvery = 10_000 }: CommandDialOptions): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const webSocket = new WebSocket(url.replace(/^http/, 'ws'), [protocol], {
@@ -38,7 +33,7 @@ export function dialCommand({ url, headers, tls, signal, patience, pingEvery = 1
     });
     webSocket.on('error', (error) => {
       settle();
-      reject(signal?.aborted === true ? (signal.reason as Error) : error);
+      reject(signal?.aborted === true ? (signal.reason as Error) : new StreamLost(error.message, { cause: error }));
     });
     webSocket.once('open', () => {
       settle();

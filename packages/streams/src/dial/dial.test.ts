@@ -11,9 +11,9 @@ import { type ChannelMessage, channel } from '../remote-command/channels.ts';
 import { WebSocketChannels } from '../remote-command/web-socket.ts';
 import { SpdyConnection } from '../spdy/connection.ts';
 import { acceptWebSocket } from '../web-socket/accept.ts';
-import { dialCommand, StreamLost } from './command.ts';
+import { dialCommand } from './command.ts';
 import { dialPort } from './port.ts';
-import type { StreamServer } from './upgrade.ts';
+import { StreamLost, type StreamServer } from './upgrade.ts';
 
 const stack = new AsyncDisposableStack();
 let running: Server | undefined;
@@ -84,6 +84,12 @@ test('a refusal carries the answer of the server', async () => {
   const server = await listening(refusing);
   await expect(dialCommand(server)).rejects.toMatchObject({ name: 'UpgradeRefused', code: 403, text: 'no' });
   await expect(dialPort(server, 80)).rejects.toMatchObject({ name: 'UpgradeRefused', code: 403, text: 'no' });
+});
+
+test('a server that cannot be reached is told from one that refuses', async () => {
+  const nowhere = { url: 'http://127.0.0.1:1/', headers: {}, tls: {} };
+  await expect(dialCommand(nowhere)).rejects.toThrow(StreamLost);
+  await expect(dialPort(nowhere, 80)).rejects.toThrow(StreamLost);
 });
 
 test('an aborted signal ends dialling and an open stream', async () => {

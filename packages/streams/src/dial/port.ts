@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { portForwardProtocol } from '../port-forward/pairs.ts';
 import { SpdyConnection } from '../spdy/connection.ts';
-import { defaultPatience, refusalOf, type StreamServer } from './upgrade.ts';
+import { defaultPatience, refusalOf, StreamLost, type StreamServer } from './upgrade.ts';
 
 /** One connection to a port of a pod. */
 export interface DialledPort {
@@ -12,7 +12,7 @@ export interface DialledPort {
   readonly failure: Promise<string | undefined>;
 }
 
-/** Connects to a port through a server. Each connection has its own stream, so that none waits for another. Rejects with `UpgradeRefused`. */
+/** Connects to a port through a server. Each connection has its own stream, so that none waits for another. Rejects with `UpgradeRefused` or `StreamLost`. */
 export async function dialPort(server: StreamServer, port: number): Promise<DialledPort> {
   const connection = new SpdyConnection(await upgrade(server), { role: 'client' });
   const headers = { port: String(port), requestid: '0' };
@@ -40,7 +40,7 @@ function upgrade({ url, headers, tls, signal, patience = defaultPatience }: Stre
       timeout: patience,
     });
     sent.on('timeout', () => sent.destroy(new Error(`the server did not answer within ${patience} ms`)));
-    sent.on('error', reject);
+    sent.on('error', (error) => reject(signal?.aborted === true ? error : new StreamLost(error.message, { cause: error })));
     sent.on('response', (response) => void refusalOf(response).then(reject));
     sent.on('upgrade', (_response, socket, head) => {
       socket.setTimeout(0);

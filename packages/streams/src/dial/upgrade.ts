@@ -20,6 +20,11 @@ export interface StreamServer {
 export const defaultPatience = 30_000;
 const longestRefusal = 64 << 10;
 
+/** The server cannot be reached, or the stream ended before its end was told. Whether the command still runs is not known. */
+export class StreamLost extends Error {
+  override readonly name = 'StreamLost';
+}
+
 /** The server answered without changing protocols. The text is the body of its answer, usually a `Status`. */
 export class UpgradeRefused extends Error {
   override readonly name = 'UpgradeRefused';
