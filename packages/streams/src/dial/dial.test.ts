@@ -123,6 +123,8 @@ test('connects to a port, and says why it could not', async () => {
   expect(await text(data)).toBe('hello');
   expect(await failure).toBeUndefined();
   const refused = await dialPort(server, 1);
+  // As a client does that sees the end of the connection.
+  refused.data.on('end', () => refused.data.destroy());
   expect(await text(refused.data)).toBe('');
   expect(await refused.failure).toContain('ECONNREFUSED');
   await stack.disposeAsync();

@@ -5,6 +5,9 @@ import { portForwardProtocol } from '../port-forward/pairs.ts';
 import { SpdyConnection } from '../spdy/connection.ts';
 import { defaultPatience, refusalOf, StreamLost, type StreamServer } from './upgrade.ts';
 
+/** In milliseconds. */
+const reasonPatience = 2_000;
+
 /** One connection to a port of a pod. */
 export interface DialledPort {
   readonly data: Duplex;
@@ -25,7 +28,15 @@ export async function dialPort(server: StreamServer, port: number): Promise<Dial
     error.once('close', () => resolve(text === '' ? undefined : text));
     void connection.closed.then((reason) => resolve(text === '' ? reason?.message : text));
   });
-  data.once('close', () => connection.close());
+  // The reason why there is no connection may come after its end.
+  data.once('close', () => {
+    if (error.closed) return connection.close();
+    const timer = setTimeout(() => connection.close(), reasonPatience).unref();
+    error.once('close', () => {
+      clearTimeout(timer);
+      connection.close();
+    });
+  });
   return { data, failure };
 }
 
