@@ -50,7 +50,9 @@ test.each([
 test('cgroups, programs, ports and versions of Node', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'capstan-doctor-'));
   expect(cgroupCheck(join(directory, 'none')).state).toBe('missing');
-  expect(cgroupCheck(directory)).toMatchObject({ state: 'missing', found: 'version 1' });
+  expect(cgroupCheck(directory)).toMatchObject({ state: 'missing', found: 'version 1 without cpu, memory, pids' });
+  for (const controller of ['cpu,cpuacct', 'memory', 'pids']) mkdirSync(join(directory, controller));
+  expect(cgroupCheck(directory)).toMatchObject({ state: 'ok', found: 'version 1' });
   writeFileSync(join(directory, 'cgroup.controllers'), 'cpuset cpu io memory\n');
   expect(cgroupCheck(directory)).toMatchObject({ state: 'missing', found: 'version 2 without pids' });
   writeFileSync(join(directory, 'cgroup.controllers'), 'cpu memory pids\n');

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -44,7 +44,7 @@ export async function machineChecks(): Promise<Check[]> {
     cgroupCheck('/sys/fs/cgroup'),
     programCheck('perl', 'units without an image need it', 'apt install perl-base'),
     programCheck('ip', 'units get no network of their own', 'apt install iproute2'),
-    programCheck('nft', 'units are not kept out of the network of the node', 'apt install nftables'),
+    firewallCheck(),
     containerCheck(),
     await gpuCheck(),
     diskCheck(process.cwd()),
@@ -72,17 +72,27 @@ function userCheck(): Check {
 export function cgroupCheck(root: string): Check {
   if (!existsSync(root))
     return missing('cgroups', `${root} does not exist`, 'Without it units have no limits of memory and processor time');
-  if (!existsSync(join(root, 'cgroup.controllers')))
-    return missing('cgroups', 'version 1', 'Boot with systemd.unified_cgroup_hierarchy=1: without version 2 units have no limits');
-  const controllers = readFileSync(join(root, 'cgroup.controllers'), 'utf8').trim().split(' ');
-  const absent = ['cpu', 'memory', 'pids'].filter((name) => !controllers.includes(name));
-  if (absent.length > 0) return missing('cgroups', `version 2 without ${absent.join(', ')}`, 'Units have no limits of these');
-  return ok('cgroups', 'version 2');
+  const isUnified = existsSync(join(root, 'cgroup.controllers'));
+  const has = isUnified
+    ? readFileSync(join(root, 'cgroup.controllers'), 'utf8').trim().split(' ')
+    : readdirSync(root).flatMap((name) => name.split(','));
+  const absent = ['cpu', 'memory', 'pids'].filter((name) => !has.includes(name));
+  const version = `version ${isUnified ? 2 : 1}`;
+  return absent.length === 0
+    ? ok('cgroups', version)
+    : missing('cgroups', `${version} without ${absent.join(', ')}`, 'Units have no limits of these');
 }
 
 function programCheck(name: string, why: string, install: string): Check {
   const path = programPath(name);
   return path === undefined ? missing(name, `not installed: ${why}`, `Install it, on Debian and Ubuntu with "${install}"`) : ok(name, path);
+}
+
+function firewallCheck(): Check {
+  const found = programPath('nft') ?? programPath('iptables');
+  if (found !== undefined) return ok('firewall', found);
+  const why = 'neither nft nor iptables: units with a network of their own do not start';
+  return missing('firewall', why, 'Install nftables, or use "capstan run --network none"');
 }
 
 function containerCheck(): Check {

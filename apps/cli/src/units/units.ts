@@ -1,4 +1,5 @@
-import { type GPUUnit, gpuUnitKind } from '@capstan/api';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type GPUUnit, gpuUnitKind, platformWorkspace } from '@capstan/api';
 import { ApiError, type Client, isNotFound, type Resource } from '@capstan/client';
 import { Failure } from '../failure.ts';
 import type { OutputFormat } from '../output.ts';
@@ -45,12 +46,19 @@ export async function answered<T>({ client }: Units, answer: Promise<T>): Promis
   }
 }
 
+/** The project that newcomers have. */
+const firstProject = 'root:main:default';
+
 /** Only projects and homes have units. */
 async function whereUnitsAre(client: Client): Promise<string> {
   const here = workspaceIn(client.connection.server) ?? 'root';
-  const known = 'root:main:default';
-  const isServed = await client
-    .cluster(known)
+  if (here === firstProject) return `the workspace ${here} has no units yet: it is being set up. Try again in a moment.`;
+  const isServed = await isServedBy(client.cluster(firstProject));
+  return `the workspace ${here} has no units. Go to one that has: capstan ws use ${isServed ? firstProject : '~'}`;
+}
+
+const isServedBy = (client: Client): Promise<boolean> =>
+  client
     .resource<GPUUnit>(gpuUnitKind)
     .in('default')
     .list({ limit: 1 })
@@ -58,7 +66,15 @@ async function whereUnitsAre(client: Client): Promise<string> {
       () => true,
       () => false,
     );
-  return `the workspace ${here} has no units. Go to one that has: capstan ws use ${isServed ? known : '~'}`;
+
+/** A project gets its APIs some seconds after it was made, such as those of the first start. Waits for them, and not at all in workspaces that never have any. */
+export async function untilServed(
+  { client }: Units,
+  { onWait, patience = 20_000 }: { readonly onWait: () => void; readonly patience?: number },
+): Promise<void> {
+  const here = workspaceIn(client.connection.server) ?? 'root';
+  if (!here.includes(':') || here === platformWorkspace) return;
+  for (const end = Date.now() + patience; Date.now() < end && !(await isServedBy(client)); await sleep(500)) onWait();
 }
 
 export const findUnit = (units: Units, name: string): Promise<GPUUnit> => answered(units, units.resource.get(name));
