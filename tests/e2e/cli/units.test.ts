@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildCapstan, Child, capstanProgram, freePort, run, temporaryDirectory } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
@@ -62,6 +62,10 @@ describeUnless(needsRoot, 'capstan run on a real node', () => {
     expect([code, stderr]).toEqual([7, expect.stringMatching(/capstan: run-[0-9a-f]{4}: Failed: .*exit code 7\n$/)]);
   });
 
+  test('prints all that programs have printed that end at once', async () => {
+    for (let run = 0; run < 12; run++) expect((await runUnit(['--no-upload'], 'echo', `run ${run}`)).stdout).toBe(`run ${run}\n`);
+  });
+
   test('says that memory was too small', async () => {
     const { code, stderr } = await runUnit(['--no-upload'], 'perl', '-e', '$x = "a" x (1 << 30); print length $x');
     expect([code, stderr]).toEqual([137, expect.stringContaining('Failed (OutOfMemory)')]);
@@ -106,7 +110,7 @@ describeUnless(needsRoot, 'capstan run on a real node', () => {
       ['bash', '-c', `exec ${command('run', '--network', 'none', '--no-upload').join(' ')} -- sh -c '${script}' > ${file}`],
       { environment, directory: work },
     );
-    await running.waitUntil('prints', () => readFileSync(file, 'utf8').includes('line 5\n'));
+    await running.waitUntil('prints', () => existsSync(file) && readFileSync(file, 'utf8').includes('line 5\n'));
     const { stdout } = await capstan(['status', '--data-dir', data, '-o', 'json']);
     const { pid } = (JSON.parse(stdout) as { processes: { name: string; pid: number }[] }).processes.find(
       ({ name }) => name === 'apiserver',

@@ -112,12 +112,10 @@ export class Foreground {
   /** Prints the log until the unit has ended. */
   async #output(): Promise<void> {
     const log = new UnitLog(this.#pod, { follow: true, signal: this.#over.signal, onTrouble: (reason) => this.#trouble('log', reason) });
-    let hasBegun = false;
     while (!isOver(this.#latest)) {
       const runs = runsOf(this.#latest);
       try {
         await this.#orOver(log.read());
-        hasBegun = true;
       } catch (error) {
         if (!isEarly(error)) throw error;
         await sleep(300);
@@ -126,16 +124,21 @@ export class Foreground {
       // The program has ended, or is started again.
       await this.#until((unit) => isOver(unit) || runsOf(unit) !== runs);
     }
-    if (!hasBegun) await this.#printPast();
+    await this.#printRest(log);
   }
 
-  /** The whole log of a program that has ended before anybody could follow it. */
-  async #printPast(): Promise<void> {
-    try {
-      await new UnitLog(this.#pod, { signal: this.#over.signal }).read();
-    } catch {
-      for (const line of lastLinesOf(this.#latest)) process.stdout.write(`${line}\n`);
+  /** Whatever of the log was not followed: all of it if the program ended before anybody could. */
+  async #printRest(log: UnitLog): Promise<void> {
+    for (let tries = 0; tries < restTries; tries++) {
+      try {
+        return await log.finish();
+      } catch (error) {
+        // The Pod of a program that ended at once may not show it yet.
+        if (!isEarly(error) && !isPassing(error)) break;
+        await sleep(restInterval);
+      }
     }
+    if (!log.hasBegun) for (const line of lastLinesOf(this.#latest)) process.stdout.write(`${line}\n`);
   }
 
   /** Ends a little after the unit, if the stream does not end itself. */
@@ -232,6 +235,10 @@ export class Foreground {
     return phase === 'Succeeded' ? 0 : exitCodes.notRun;
   }
 }
+
+/** How often, and after how many milliseconds, the rest of a log is asked for again. */
+const restTries = 20;
+const restInterval = 150;
 
 const runsOf = ({ status }: GPUUnit): string => `${status?.run ?? 0} ${status?.restarts ?? 0}`;
 

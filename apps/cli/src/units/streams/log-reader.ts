@@ -43,6 +43,10 @@ export class LogReader {
     this.#keepTimes = keepTimes;
   }
 
+  get hasBegun(): boolean {
+    return this.#last !== undefined;
+  }
+
   /** Before another stream is read. Undefined if nothing was read yet; else its lines must begin at this time at the latest. */
   resume(): string | undefined {
     this.#head = Buffer.alloc(0);

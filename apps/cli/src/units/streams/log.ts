@@ -66,9 +66,19 @@ export class UnitLog {
     }
   }
 
-  async #attempt(onOpen: () => void): Promise<void> {
+  /** Reads the rest of a log that is complete. Fails if that is impossible. */
+  async finish(): Promise<void> {
+    await this.#attempt(() => {}, false);
+  }
+
+  /** Whether anything was printed. */
+  get hasBegun(): boolean {
+    return this.#reader.hasBegun;
+  }
+
+  async #attempt(onOpen: () => void, follow = this.#options.follow): Promise<void> {
     const { client } = this.#pod.units;
-    const answer = await client.send({ method: 'GET', path: this.#path(), dedicated: true, signal: this.#options.signal });
+    const answer = await client.send({ method: 'GET', path: this.#path(follow), dedicated: true, signal: this.#options.signal });
     if (answer.code !== 200) {
       let text = '';
       await answer.read(10_000, (part) => void (text += part));
@@ -83,8 +93,8 @@ export class UnitLog {
     });
   }
 
-  #path(): string {
-    const { follow, previous, tail, since, container = unitContainer } = this.#options;
+  #path(follow: boolean | undefined): string {
+    const { previous, tail, since, container = unitContainer } = this.#options;
     const resumed = this.#reader.resume();
     const from = resumed ?? since?.toISOString();
     const query = new URLSearchParams({ container, timestamps: 'true' });

@@ -1,4 +1,4 @@
-import { copyFile, link, mkdir, rm } from 'node:fs/promises';
+import { access, copyFile, link, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { UnitDriver } from '../drivers/driver.ts';
 import type { UnitRecord } from '../records/record.ts';
@@ -30,18 +30,30 @@ export async function removeTraces({ name, incarnation }: UnitRecord, { driver, 
   await rm(`${uploadsIn(folder)}.new`, { recursive: true, force: true });
 }
 
+/** All files of a log appear at once, so that nobody reads half of it. */
 async function keepLog(driver: UnitDriver, { name, run, folder }: { name: string; run: number; folder: string }): Promise<void> {
+  const kept = keptLog(folder, run);
   const log = await driver.log(name, run);
-  if (log === undefined) return;
-  await mkdir(logsIn(folder), { recursive: true, mode: 0o700 });
+  if (log === undefined || (await isThere(kept))) return;
+  const draft = `${kept}.new`;
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { recursive: true, mode: 0o700 });
   await Promise.all(
     log.files.map(async (file, index) => {
-      const kept = join(logsIn(folder), keptLog(run, index));
+      const part = join(draft, String(index).padStart(4, '0'));
       // Another file system needs a copy.
-      await link(file, kept).catch(() => copyFile(file, kept).catch(() => {}));
+      await link(file, part).catch(() => copyFile(file, part).catch(() => {}));
     }),
   );
+  await rename(draft, kept);
 }
 
-/** The name of a part of a kept log. */
-const keptLog = (run: number, index: number): string => `${run}.${String(index).padStart(4, '0')}`;
+/** The folder with the log of one run of the program, in parts that are named in their order. */
+export const keptLog = (folder: string, run: number): string => join(logsIn(folder), String(run));
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

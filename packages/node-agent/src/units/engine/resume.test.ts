@@ -135,7 +135,7 @@ describe('an engine that starts again', () => {
     driver.logs.set('i-1 0', { files: [file], complete: true });
     await first.engine.remove('i-1');
     await vi.waitFor(() => expect(driver.rooms.size).toBe(0), patience);
-    const kept = join(first.records.folder('i-1'), 'logs', '0.0000');
+    const kept = join(first.records.folder('i-1'), 'logs', '0', '0000');
     await vi.waitFor(() => expect(readFileSync(kept, 'utf8')).toContain('kept'), patience);
     await first[Symbol.asyncDispose]();
     later(24 * 3_600_000);

@@ -6,7 +6,7 @@ import { unitContainer, uploadContainer } from '@capstan/api';
 import { type NodeRoute, type RoutedRequest, refuse } from '../../requests/router.ts';
 import type { UnitDriver } from '../drivers/driver.ts';
 import type { UnitEngine } from '../engine/engine.ts';
-import { logsIn } from '../engine/removal.ts';
+import { keptLog } from '../engine/removal.ts';
 import { type LogOptions, logOptions } from '../logs/options.ts';
 import { type LogSource, readLog } from '../logs/read-log.ts';
 import type { UnitRecord } from '../records/record.ts';
@@ -34,8 +34,11 @@ export async function serveUnitLog(request: LogRequest, { engine, folder }: Unit
   if (container !== unitContainer) return refuseContainer(request, container, pod);
   if (run !== undefined && record.incarnation < 0 && !run.isFinal) return refuseWaiting(request, route, run);
   const driver = engine.driverOf(record);
-  const source = run === undefined ? keptSource(record, folder(record.name), options) : await sourceOf(record, driver, options);
+  const kept = keptSource(record, folder(record.name), options);
+  const source = await sourceOf(record, { driver, kept, previous: options.previous });
   if (source === undefined) {
+    // An empty log would look like one of a program that has printed nothing.
+    if (!options.previous && run !== undefined && !run.isFinal) return refuseWaiting(request, route, run);
     if (!options.previous) return void request.respond(200, { 'content-type': 'text/plain' }).end();
     const message = `previous terminated container "${container}" in pod "${pod}" not found`;
     return refuse(request, { code: 400, reason: 'BadRequest', message });
@@ -47,27 +50,25 @@ export async function serveUnitLog(request: LogRequest, { engine, folder }: Unit
   });
 }
 
-/** The log of the present program, or of the one before; undefined if there is none. */
+/** The log of the present program, or of the one before; undefined if there is none. The driver may forget the unit while it is read. */
 async function sourceOf(
   { name, incarnation }: UnitRecord,
-  driver: UnitDriver | undefined,
-  { previous }: LogOptions,
+  { driver, kept, previous }: { readonly driver: UnitDriver | undefined; readonly kept: LogSource; readonly previous: boolean },
 ): Promise<LogSource | undefined> {
   // Starts that failed have a number and no log.
   for (let at = incarnation, isFirst = true; at >= 0 && driver !== undefined; at--) {
     if ((await driver.log(name, at)) === undefined) continue;
-    if (!previous || !isFirst) return () => driver.log(name, at);
+    if (!previous || !isFirst) return async () => (await kept()) ?? driver.log(name, at);
     isFirst = false;
   }
-  return undefined;
+  return (await kept()) && kept;
 }
 
-/** The log of a unit that was removed. */
+/** The log of a unit that was removed; undefined if there is none. */
 function keptSource({ incarnation }: UnitRecord, folder: string, { previous }: LogOptions): LogSource {
-  const wanted = `${previous ? incarnation - 1 : incarnation}.`;
+  const place = keptLog(folder, previous ? incarnation - 1 : incarnation);
   return async () => {
-    const names = await readdir(logsIn(folder)).catch(() => []);
-    const files = names.filter((name) => name.startsWith(wanted)).sort();
-    return { files: files.map((name) => join(logsIn(folder), name)), complete: true };
+    const names = await readdir(place).catch(() => undefined);
+    return names && { files: names.sort().map((name) => join(place, name)), complete: true };
   };
 }

@@ -16,7 +16,8 @@ export function refuseWaiting(
   { container, pod }: { container: string; pod: string },
   { record, status }: UnitRun,
 ): void {
-  const message = `container "${container}" in pod "${pod}" is waiting to start: ${status?.reason ?? record.state.phase}`;
+  const { phase } = record.state;
+  const message = `container "${container}" in pod "${pod}" is waiting to start: ${status?.reason ?? (phase === 'Running' ? 'ContainerCreating' : phase)}`;
   refuse(request, { code: 400, reason: 'BadRequest', message });
 }
 

@@ -248,7 +248,8 @@ describe('streams of two workspaces', () => {
     }
     expect((await answerTo('GET', '/logs/c1/default/again/unit')).body).toBe('run 10\n');
     await runUnit('fresh-1', { owner: owner('again', { uid: 'another' }), run: 1 });
-    expect((await answerTo('GET', '/logs/c1/default/again/unit')).body).toBe('');
+    const early = await answerTo('GET', '/logs/c1/default/again/unit');
+    expect([early.status, messageOf(early)]).toEqual([400, 'container "unit" in pod "again" is waiting to start: ContainerCreating']);
   });
 });
 
