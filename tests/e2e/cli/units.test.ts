@@ -105,6 +105,7 @@ describeUnless(needsRoot, 'capstan run on a real node', () => {
   test('no line is lost or repeated when the server is killed', async () => {
     const script = 'i=0; while [ $i -lt 80 ]; do echo line $i; i=$((i+1)); sleep 0.1; done; printf "no end"; exit 3';
     const file = directory.join('output');
+    writeFileSync(file, '');
     await using running = new Child(
       'capstan run',
       ['bash', '-c', `exec ${command('run', '--network', 'none', '--no-upload').join(' ')} -- sh -c '${script}' > ${file}`],
