@@ -39,6 +39,7 @@ export * from './fleet/gpu-node.ts';
 export * from './fleet/gpus.ts';
 export * from './fleet/node-enrollment.ts';
 export type { NodeAddress, NodeDriver, NodeGpu, NodeMachine, NodeUnitDriver, UnitIsolation } from './fleet/node-inventory.ts';
+export * from './fleet/node-metrics.ts';
 export * from './fleet/node-script.ts';
 export * from './fleet/node-task.ts';
 export * from './fleet/node-unit.ts';

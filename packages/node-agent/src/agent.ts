@@ -6,6 +6,7 @@ import { ControlPlane } from './control-plane/control-plane.ts';
 import { fetchServers } from './control-plane/servers.ts';
 import type { Intervals } from './gpus/discovery/discovery.ts';
 import { GpuMonitor } from './gpus/monitor.ts';
+import { serveNodeMetrics } from './gpus/samples/serve-metrics.ts';
 import { AgentError } from './identity/error.ts';
 import { hashOfToken, type JoinOptions } from './identity/membership.ts';
 import { obtainIdentity } from './identity/obtain.ts';
@@ -64,10 +65,13 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   const identity = await obtainIdentity(state, { join: options.join, now, backoff, log, signal });
   if (identity === undefined) return 'stopped';
   const { node } = identity;
+  let monitor: GpuMonitor | undefined;
   let tasks: TaskRunner | undefined;
   let units: UnitRunner | undefined;
   const serveNode = (request: NodeRequest): void | Promise<void> => {
-    for (const served of [tasks?.serve(request), units?.serve(request)]) if (served !== undefined && served !== false) return served;
+    const metrics = monitor && serveNodeMetrics(request, { node, gpus: monitor, now: () => now().getTime() });
+    for (const served of [metrics, tasks?.serve(request), units?.serve(request)])
+      if (served !== undefined && served !== false) return served;
     if (handlers.node !== undefined) return handlers.node(request);
     refuse(request, { code: 404, reason: 'NotFound', message: `this node serves no path ${request.route.path}` });
   };
@@ -86,7 +90,6 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   const { client } = controlPlane;
   const stop = new AbortController();
   const running = AbortSignal.any([signal, stop.signal]);
-  let monitor: GpuMonitor | undefined;
   const reporter = new NodeReporter({
     client,
     node,

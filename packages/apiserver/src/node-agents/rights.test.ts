@@ -60,6 +60,8 @@ const nodes = [
     `${fleetPath}/gpunodes/x2/status?fieldManager=a`,
     { method: 'PATCH', type: 'application/apply-patch+yaml', body: {} },
   ],
+  ['read the metrics of another node', `${fleetPath}/gpunodes/x2/metrics`, {}],
+  ['read its own metrics through the server', `${fleetPath}/gpunodes/x1/metrics`, {}],
   ['cordon itself', `${fleetPath}/gpunodes/x1`, body({ unschedulable: true })],
   ['watch all nodes', `${fleetPath}/gpunodes?watch=true`, {}],
   ['watch another node', `${fleetPath}/gpunodes?watch=true&fieldSelector=metadata.name%3Dx2`, {}],

@@ -4,6 +4,7 @@ import { Connections } from '../connect/connections.ts';
 import { KubeletClient } from '../connect/kubelet.ts';
 import { OpenStreams } from '../connect/open-streams.ts';
 import type { Tunnels } from '../connect/tunnels.ts';
+import { nodeMetrics } from '../node-agents/node-metrics.ts';
 import { taskLog } from '../node-agents/task-log.ts';
 import { unitSecrets } from '../node-agents/unit-secrets.ts';
 import type { Admission } from '../registry/admission.ts';
@@ -31,7 +32,7 @@ export function connectionsOf(
     kubelets,
     tunnels: options.tunnels ?? tunnels,
     streams: new OpenStreams(),
-    nodeSubresources: [taskLog(platform), unitSecrets(platform), ...(options.nodeSubresources ?? [])],
+    nodeSubresources: [taskLog(platform), unitSecrets(platform), nodeMetrics(platform), ...(options.nodeSubresources ?? [])],
   });
   pki.onReplaced(connections.renew);
   return resources.use(connections);

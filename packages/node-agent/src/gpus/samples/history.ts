@@ -41,7 +41,8 @@ export interface HistoryOptions {
 
 export const defaultHistory: HistoryOptions = { keep: 24 * 3_600_000, interval: 5_000, maxGpus: 64, processesPerGpu: 4 };
 
-const maxPoints = 11_000;
+/** Steps of one range. */
+export const maxPoints = 11_000;
 const readingColumns = 4;
 const processColumns = 3;
 

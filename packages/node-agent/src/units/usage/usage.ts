@@ -1,22 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GpuReading, UnitOwner } from '@capstan/api';
+import type { GpuReading, UnitGpuUsage, UnitUsage } from '@capstan/api';
 import type { RoomUsage } from '../drivers/driver.ts';
 import type { UnitEngine } from '../engine/engine.ts';
 import type { UnitTimes } from '../engine/times.ts';
 import type { UnitRun } from '../engine/unit-run.ts';
-
-/** The use of resources by one unit, as `GET /node/units/usage` returns it. */
-export interface UnitUsage {
-  readonly name: string;
-  readonly owner: UnitOwner;
-  /** End and length of the window of `cpuMillis`, in milliseconds. */
-  readonly at: number;
-  readonly window: number;
-  /** Thousandths of a core, on average. */
-  readonly cpuMillis: number;
-  readonly memoryBytes: number;
-  readonly gpus: readonly { readonly uuid: string; readonly utilizationPercent?: number; readonly memoryUsedBytes?: number }[];
-}
 
 export interface UsageOptions {
   readonly engine: Pick<UnitEngine, 'runs' | 'driverOf'>;
@@ -96,9 +83,7 @@ export class UsageSampler {
   }
 }
 
-type GpuUsage = UnitUsage['gpus'][number];
-
-function gpuUsage(uuid: string, readings: ReadonlyMap<string, GpuReading>): GpuUsage {
+function gpuUsage(uuid: string, readings: ReadonlyMap<string, GpuReading>): UnitGpuUsage {
   const card = readings.get(uuid);
   if (card !== undefined) return fieldsOf(uuid, card.utilizationPercent, card.memoryUsedBytes);
   // Drivers count the use of an instance of a divided card by its processes only.
@@ -107,7 +92,7 @@ function gpuUsage(uuid: string, readings: ReadonlyMap<string, GpuReading>): GpuU
   return fieldsOf(uuid, utilization, memory);
 }
 
-function fieldsOf(uuid: string, utilizationPercent: number | undefined, memoryUsedBytes: number | undefined): GpuUsage {
+function fieldsOf(uuid: string, utilizationPercent: number | undefined, memoryUsedBytes: number | undefined): UnitGpuUsage {
   return {
     uuid,
     ...(utilizationPercent !== undefined && { utilizationPercent }),
@@ -122,7 +107,7 @@ function sum(numbers: readonly (number | undefined)[]): number | undefined {
 }
 
 /** By its GPUs as far as they say how busy they are, and by its processor otherwise. */
-function isIdle(cpuMillis: number, gpus: readonly GpuUsage[]): boolean {
+function isIdle(cpuMillis: number, gpus: readonly UnitGpuUsage[]): boolean {
   const known = gpus.flatMap(({ utilizationPercent }) => utilizationPercent ?? []);
   return known.length > 0 ? known.every((percent) => percent < idleGpu) : cpuMillis < idleCpu;
 }
