@@ -60,6 +60,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'node-agents',
     'agent-archives',
     'tunnels',
+    'node-usage',
     'metrics',
     'pipeline',
     'server',

@@ -5,7 +5,7 @@ import type { Backend } from '../registry/objects.ts';
 import type { WatchHub } from '../watch/hub.ts';
 import type { BuiltinObjects } from './builtin.ts';
 import type { VirtualSubresource } from './subresources.ts';
-import type { VirtualKind, VirtualObject } from './virtual.ts';
+import type { ComputedKind, VirtualKind, VirtualObject } from './virtual.ts';
 
 /** The dependencies of the resource handlers. */
 export interface Serving extends Backend {
@@ -18,6 +18,8 @@ export interface Serving extends Backend {
   readonly connections: Connections;
   /** By `group/resource`. */
   readonly virtualKinds: ReadonlyMap<string, VirtualKind>;
+  /** By `group/resource`. */
+  readonly computedKinds: ReadonlyMap<string, ComputedKind>;
   /** By `group/resource/name`, in the root workspace. */
   readonly virtualObjects: ReadonlyMap<string, VirtualObject>;
   readonly builtinObjects: BuiltinObjects;

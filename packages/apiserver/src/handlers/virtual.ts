@@ -11,6 +11,9 @@ import { checkNamespace, readObject, writeSettings } from './write.ts';
 /** Handles a created object of a kind that is never stored, such as a review: returns it with its status. */
 export type VirtualKind = (object: KubeObject, context: RequestContext, dryRun: boolean) => KubeObject | Promise<KubeObject>;
 
+/** Returns the objects of a kind that are computed when they are read: the one that the request names, or the list. */
+export type ComputedKind = (context: RequestContext) => Promise<KubeObject>;
+
 /** An object that is computed when it is read. */
 export type VirtualObject = (context: RequestContext, backend: Backend) => Promise<KubeObject>;
 
@@ -29,6 +32,8 @@ export async function handleVirtualObject(
 const answers = [['status']];
 
 export async function handleVirtual(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
+  const computed = serving.computedKinds.get(`${resource.group}/${resource.resource}`);
+  if (computed !== undefined) return handleComputed(exchange, context, { resource, computed });
   if (context.info.name !== '') throw status.noSuchResource();
   if (context.info.verb !== 'create') throw status.methodNotAllowed();
   const kind = serving.virtualKinds.get(`${resource.group}/${resource.resource}`);
@@ -58,11 +63,21 @@ export async function handleVirtual(serving: Serving, exchange: Exchange, contex
   send(exchange, context, { code: 201, body: `${JSON.stringify(sent)}\n`, wanted });
 }
 
+async function handleComputed(
+  exchange: Exchange,
+  context: RequestContext,
+  { resource, computed }: { readonly resource: Resource; readonly computed: ComputedKind },
+): Promise<void> {
+  if (!resource.verbs.has(context.info.verb)) throw status.methodNotAllowed();
+  const wanted = withoutTable(exchange.headers.accept, false);
+  send(exchange, context, { code: 200, body: `${JSON.stringify(await computed(context))}\n`, wanted });
+}
+
 /** Reviews have no columns and cannot be listed: a client that asks for a table or a list gets its next choice, if any. */
-function withoutTable(accept: string | undefined): Negotiated {
-  const wanted = negotiate(accept);
+function withoutTable(accept: string | undefined, withProtobuf = true): Negotiated {
+  const wanted = negotiate(accept, withProtobuf);
   if (wanted.shape === 'object' || wanted.shape === 'PartialObjectMetadata') return wanted;
   const others = accept!.split(',').filter((clause) => !/;\s*as=(?:Table|PartialObjectMetadataList)\b/.test(clause));
   if (others.length === 0) throw status.notAcceptable(accepted);
-  return negotiate(others.join(','));
+  return negotiate(others.join(','), withProtobuf);
 }

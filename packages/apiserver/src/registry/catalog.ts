@@ -59,6 +59,11 @@ export class Catalog {
     return new Catalog(kept, custom);
   }
 
+  /** The same catalog with one more group, which is served like the built-in ones. */
+  plus(group: Group): Catalog {
+    return new Catalog(new Map([...this.#builtin, [group.name, group]]), this.#custom);
+  }
+
   /** Values derived from the catalog stay valid while this number is the same. */
   get generation(): number {
     return this.#custom.generation;

@@ -12,7 +12,9 @@ import { definitionLifecycle } from '../crds/admission.ts';
 import { bindings, podActions } from '../handlers/pods/pod-actions.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { nodeIdentityAdmission } from '../node-agents/identity-admission.ts';
+import { podMetrics } from '../node-usage/pod-metrics.ts';
 import { Admission } from '../registry/admission.ts';
+import { metricsGroup } from '../registry/pod-metrics.ts';
 import { requesterStamps } from '../workspaces/admission/requester.ts';
 import { unitPods } from '../workspaces/admission/unit-pods.ts';
 import { builtinRoles } from '../workspaces/builtin-roles.ts';
@@ -65,6 +67,9 @@ export function compose(parts: Parts, options: ServerOptions, lifetime: Lifetime
         cluster === rootCluster ? identities.tokens : workspaceAuthentication.tokensIn(cluster, identities.tokens),
       ),
       ['/bindings', bindings(backend, catalog.resource('', 'v1', 'pods')!)],
+    ]),
+    computedKinds: new Map([
+      [`${metricsGroup}/pods`, podMetrics({ cache, pods: catalog.resource('', 'v1', 'pods')!, usage: access.nodes.usage })],
     ]),
     virtualObjects: tenants.virtualObjects,
     builtinObjects: builtinRoles({ cache, policyIn }),

@@ -1,4 +1,4 @@
-import { type ClusterId, platformWorkspace } from '@capstan/api';
+import { type ClusterId, type NodeGpuMetrics, platformWorkspace, type UnitUsage } from '@capstan/api';
 import { trustedAuthorities } from '@capstan/pki';
 import { AgentArchives } from '../agent-archives/archives.ts';
 import { archivePages } from '../agent-archives/pages.ts';
@@ -13,6 +13,8 @@ import { NodeSigner } from '../node-agents/issuing.ts';
 import { NodeMembership } from '../node-agents/membership.ts';
 import { NodeObjects } from '../node-agents/objects.ts';
 import { nodePages } from '../node-agents/pages.ts';
+import { parseGpus, parseUsage } from '../node-usage/answers.ts';
+import { NodeReader } from '../node-usage/node-reader.ts';
 import { leaseName, liveServers } from '../presence/lease.ts';
 import { thisMachine } from '../presence/machine.ts';
 import type { Page } from '../registry/page.ts';
@@ -33,6 +35,9 @@ export interface Nodes {
   readonly connections: AgentConnections;
   readonly tokens: EnrollmentTokens;
   readonly tunnels: NodeTunnels;
+  /** The use of resources by the units of a node, and the numbers of its GPUs. */
+  readonly usage: NodeReader<readonly UnitUsage[]>;
+  readonly gpus: NodeReader<readonly NodeGpuMetrics[]>;
   /** Undefined if this server has no credentials for the others. */
   readonly relays: Relays | undefined;
 }
@@ -42,7 +47,7 @@ const shutdownGrace = 500;
 
 export function nodesOf(
   { pki, cache, tree }: { readonly pki: LivePki; readonly cache: WatchCache; readonly tree: Tree },
-  { dataDirectory, etcd, tunnelLimits }: ServerOptions,
+  { dataDirectory, etcd, tunnelLimits, tunnels: others, usageAge: maxAge }: ServerOptions,
   { resources, now }: Lifetime,
 ): Nodes {
   const platform = (): ClusterId | undefined => tree.resolve(platformWorkspace);
@@ -60,11 +65,14 @@ export function nodesOf(
             key: pki.current.apiServer?.key,
           }),
         });
+  const tunnels = new NodeTunnels({ limits: { grace: shutdownGrace, ...tunnelLimits }, elsewhere: relays });
   return {
     platform,
     identities,
     relays,
-    tunnels: new NodeTunnels({ limits: { grace: shutdownGrace, ...tunnelLimits }, elsewhere: relays }),
+    tunnels,
+    usage: resources.use(new NodeReader({ tunnels: others ?? tunnels, path: '/units/usage', parse: parseUsage, maxAge })),
+    gpus: resources.use(new NodeReader({ tunnels: others ?? tunnels, path: '/metrics', parse: parseGpus, maxAge })),
     connections: resources.use(new AgentConnections({ identities, now: () => now().getTime() })),
     tokens: new EnrollmentTokens({ cache, platform, now, audiences }),
   };

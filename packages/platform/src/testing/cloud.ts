@@ -15,6 +15,8 @@ export interface CloudOptions {
   readonly tenants?: number;
   /** In seconds: how long tokens of the products' accounts are valid; at least 600. */
   readonly tokenLifetime?: number;
+  /** Options of the API server. */
+  readonly server?: Parameters<typeof startTestServer>[0];
 }
 
 export interface Tenant {
@@ -61,9 +63,9 @@ const organization = 'root:main';
 const patience = 20_000;
 
 /** Starts a cloud for a test: `await using cloud = await startCloud({ products: [notes], tenants: 2 })`. */
-export async function startCloud({ products, tenants: count = 1, tokenLifetime }: CloudOptions): Promise<Cloud> {
+export async function startCloud({ products, tenants: count = 1, tokenLifetime, server: options }: CloudOptions): Promise<Cloud> {
   await using stack = new AsyncDisposableStack();
-  const server = stack.use(await startTestServer());
+  const server = stack.use(await startTestServer(options));
   const client = stack.use(new Client(connectionOf(loadKubeconfig({ path: server.kubeconfigPath }))));
   const log: string[] = [];
   stack.use(runControllers(server, log));

@@ -3,6 +3,7 @@ import { BoundedMap } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import { type Catalog, type CustomKinds, isBuiltinKind } from '../../registry/catalog.ts';
+import { podMetricsGroup } from '../../registry/pod-metrics.ts';
 import { logicalClusters, type Tree } from '../tree.ts';
 import { WorkspaceTypes, workspaceTypes } from '../types/workspace-types.ts';
 import { type KindName, namesKind, parseKindNames } from './kind-names.ts';
@@ -100,7 +101,10 @@ export class BuiltInKinds {
     let set = this.#byContent.get(key);
     if (set === undefined) {
       const has = (group: string, resource: string): boolean => isTenantKind(group, resource) || namesKind(names, group, resource);
-      this.#byContent.set(key, (set = { has, catalog: this.#catalog.only(has, this.#system) }));
+      const catalog = this.#catalog.only(has, this.#system);
+      // Pods of other workspaces than the root show units.
+      const pods = catalog.resource('', 'v1', 'pods');
+      this.#byContent.set(key, (set = { has, catalog: pods === undefined ? catalog : catalog.plus(podMetricsGroup(pods)) }));
     }
     return set;
   }
