@@ -4,6 +4,7 @@ import type { NodeAgentFlags } from './commands/node-agent.ts';
 import type { NodeArchiveFlags } from './commands/node-archive.ts';
 import type { InventoryFlags } from './commands/node-inventory.ts';
 import type { LostFlags } from './commands/node-lost.ts';
+import type { NodeTopFlags } from './commands/node-top.ts';
 import type { UpgradeFlags } from './commands/node-upgrade.ts';
 import { defaultDataDirectory } from './commands/options.ts';
 import { examples } from './help.ts';
@@ -41,6 +42,7 @@ export function addNodes(program: Command): void {
         ['capstan node enroll gpu-1', 'print the command to run on the machine'],
         ['capstan node list', 'with the GPUs of each'],
         ['capstan node show gpu-1', 'every GPU, its health and the reason'],
+        ['capstan node top --watch', 'what the GPUs do'],
         ['capstan node clean gpu-1', 'try again to remove what a former allocation left'],
         ['capstan node upgrade --all --wait', 'to the version of the control plane'],
         ['capstan node remove gpu-1', ''],
@@ -58,6 +60,10 @@ export function addNodes(program: Command): void {
   command('show <name>', 'Show a node and its GPUs.')
     .addOption(outputOption())
     .action(async (name: string, flags: InventoryFlags) => (await import('./commands/node-inventory.ts')).showNode(name, flags));
+  command('top [name]', 'Show the utilization, memory, temperature and power of the GPUs of a node, or of all.')
+    .addOption(new Option('-w, --watch', 'go on, and show new numbers'))
+    .addOption(new Option('-o, --output <format>', 'another format than the table').choices(['json', 'yaml']).conflicts('watch'))
+    .action(async (name: string | undefined, flags: NodeTopFlags) => (await import('./commands/node-top.ts')).topNodes(name, flags));
   command('remove <name>', 'Remove a node. Its agent loses all connections and is never accepted again.').action(
     async (name: string, flags: ConnectionFlags) => (await import('./commands/node.ts')).removeNode(name, flags),
   );

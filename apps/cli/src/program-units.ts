@@ -8,6 +8,7 @@ import type { LogFlags } from './units/logs.ts';
 import type { ForwardFlags } from './units/port-forward.ts';
 import type { RunFlags } from './units/run.ts';
 import type { ShellFlags } from './units/shell.ts';
+import type { TopFlags } from './units/top.ts';
 import type { UnitFlags, UnitOutputFlags } from './units/units.ts';
 
 export function wholeNumber(value: string): number {
@@ -98,6 +99,10 @@ function addReading(program: Command): void {
     .addOption(new Option('-w, --watch', 'go on and print changes'))
     .addOption(outputOption())
     .action(async (flags: ListFlags) => (await import('./units/list.ts')).listUnits(flags));
+  addCommand(program, 'top', 'Show the processor time, memory and GPUs that running units use.')
+    .addOption(new Option('-w, --watch', 'go on, and show new numbers'))
+    .addOption(new Option('-o, --output <format>', 'another format than the table').choices(['json', 'yaml']).conflicts('watch'))
+    .action(async (flags: TopFlags) => (await import('./units/top.ts')).topUnits(flags));
   addCommand(program, 'logs <unit>', 'Print the output of a unit.')
     .addOption(new Option('-f, --follow', 'go on until it has ended, also when the server restarts'))
     .addOption(new Option('--previous', 'of the program before its last restart'))
