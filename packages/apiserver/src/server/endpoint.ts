@@ -11,6 +11,7 @@ import { journalPath } from '../journal/journal.ts';
 import { flowClassifier } from '../limits/classifier.ts';
 import { InFlight } from '../limits/in-flight.ts';
 import { OpenCount } from '../limits/open-count.ts';
+import { nodeMetricsPage } from '../node-usage/page.ts';
 import { openApiPages } from '../openapi/pages.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
 import { addressesOf } from '../presence/addresses.ts';
@@ -74,6 +75,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
         ...own,
         auditPage(new AuditQueries({ file: logFile }), kinds.spaces.tree),
         usagePage(new UsageLedger(store), { tree: kinds.spaces.tree, now }),
+        nodeMetricsPage({ ...access.nodes, cache, maxAge: options.usageAge }),
         ...nodePagesOf(access, { membership, cache, pki, now }, options),
         ...pagesOf(parts, options),
       ]),

@@ -74,7 +74,7 @@ export interface ServerOptions {
   readonly eventLifetime?: number;
   /** In milliseconds: how long the certificates of node agents are valid. A day when absent. */
   readonly nodeCertificateLifetime?: number;
-  /** In milliseconds: how long numbers of nodes and units are used before nodes are asked again. Five seconds when absent. */
+  /** In milliseconds: how long numbers of nodes and units are used before nodes are asked again. Five seconds when absent, and ten for the metrics of all nodes. */
   readonly usageAge?: number;
   /** Windows, pings and the number of streams of tunnels. */
   readonly tunnelLimits?: Partial<TunnelLimits>;
