@@ -30,6 +30,13 @@ export async function processEntry(pid: number): Promise<ProcessEntry | undefine
   return { pid, session: Number(session), isZombie: state === 'Z' };
 }
 
+/** Pids are used again, but not with the same start time. Undefined if the process has ended. */
+export async function startTime(pid: number): Promise<string | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
+  return fields?.[0] === 'Z' ? undefined : fields?.[19];
+}
+
 /** The live processes of a session, and those that carry the marker of an id. */
 export async function processesOf(id: string, session: number | undefined): Promise<number[]> {
   const found: number[] = [];

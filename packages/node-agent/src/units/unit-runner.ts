@@ -5,12 +5,14 @@ import type { BackoffOptions } from '@capstan/machinery';
 import type { RoutedRequest } from '../requests/router.ts';
 import { type Moment, momentNow } from '../time/moment.ts';
 import type { UnitDriver } from './drivers/driver.ts';
+import { openGroups } from './drivers/exec/groups.ts';
 import { DriverRegistry } from './drivers/registry.ts';
 import { LastContact } from './engine/contact.ts';
 import { UnitEngine } from './engine/engine.ts';
 import { uploadsIn } from './engine/removal.ts';
 import { type DeviceSource, foldersIn, resolveRoom, type StorageFolders } from './engine/room.ts';
 import { defaultTimes, type UnitTimes } from './engine/times.ts';
+import { GuardProcesses } from './guards/guards.ts';
 import { UnitRecords } from './records/records.ts';
 import { UnitReports } from './reporting/unit-reports.ts';
 import { watchUnits } from './reporting/unit-watch.ts';
@@ -71,6 +73,13 @@ export class UnitRunner implements AsyncDisposable {
     const records = await UnitRecords.open(directory, log);
     const contact = await LastContact.open(join(directory, 'contact'), await momentNow());
     const drivers = new DriverRegistry(options);
+    const guards = new GuardProcesses({
+      contact: join(directory, 'contact'),
+      folder: (name) => records.folder(name),
+      times,
+      groups: (await openGroups('capstan-units', process.getuid?.() === 0)).monitors,
+      log,
+    });
     const secrets = await openSecretStore(stateDirectory);
     const storages = options.storages ?? foldersIn(join(stateDirectory, 'storages'));
     const reports = new UnitReports({ client, node, backoff, log });
@@ -79,6 +88,7 @@ export class UnitRunner implements AsyncDisposable {
       drivers,
       secrets,
       contact,
+      guards,
       resolve: async (record) =>
         resolveRoom(record, {
           secrets: await secrets.get(record.name),

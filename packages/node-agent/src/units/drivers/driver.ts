@@ -29,6 +29,9 @@ export interface UnitRoom {
 /** Where programs find uploaded files. */
 export const uploadPath = '/workspace';
 
+/** The environment variable that drivers set to the id of the unit, so that its processes are found without anything else. */
+export const unitMarker = 'CAPSTAN_UNIT';
+
 export interface RoomMount {
   /** A folder on the node. */
   readonly source: string;

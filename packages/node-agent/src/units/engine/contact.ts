@@ -1,9 +1,12 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { isObject } from '@capstan/machinery';
 import { type Moment, passedBetween } from '../../time/moment.ts';
 
 /** In milliseconds: the contact on the disk is at most so much older than the last one. */
 const storeEvery = 2_000;
+
+/** In bytes, of the stored contact. */
+const fileLength = 160;
 
 /**
  * The time of the last contact with the control plane. Agents that start later count from the one on the disk, which may be a little older: they
@@ -23,8 +26,11 @@ export class LastContact {
 
   static async open(file: string, now: Moment): Promise<LastContact> {
     const stored = await readFile(file, 'utf8').then(parse, () => undefined);
-    // Without a file, there was never a unit to end either.
-    return new LastContact(file, stored ?? now, stored);
+    const contact = new LastContact(file, stored ?? now, stored);
+    // Without a file, there was never a unit to end either; guards need one.
+    if (stored === undefined) contact.record(now);
+    await contact.settled();
+    return contact;
   }
 
   /** The control plane has answered a request that was sent at this time. */
@@ -46,13 +52,21 @@ export class LastContact {
 
   /** A contact that is not stored only makes the next agent more careful. */
   async #write(at: Moment): Promise<void> {
+    // All have the same length, so that one can take the place of another.
+    const text = JSON.stringify(at).padEnd(fileLength);
     try {
-      await writeFile(`${this.#file}.new`, JSON.stringify(at), { mode: 0o600 });
+      await writeFile(`${this.#file}.new`, text, { mode: 0o600 });
       await rename(`${this.#file}.new`, this.#file);
     } catch {
-      this.#stored = undefined;
+      // On a full disk, guards must not take a node for cut off.
+      await overwrite(this.#file, text).catch(() => (this.#stored = undefined));
     }
   }
+}
+
+async function overwrite(path: string, text: string): Promise<void> {
+  await using file = await open(path, 'r+');
+  await file.write(text, 0);
 }
 
 function parse(text: string): Moment | undefined {

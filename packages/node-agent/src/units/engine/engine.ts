@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { finalNodeUnitPhases, millisecondsIn, type NodeUnit, type NodeUnitStatus } from '@capstan/api';
+import { finalNodeUnitPhases, type NodeUnit, type NodeUnitStatus } from '@capstan/api';
 import type { Moment } from '../../time/moment.ts';
 import type { UnitDriver, UnitRoom } from '../drivers/driver.ts';
 import { UnitProblem } from '../drivers/driver.ts';
 import type { DriverRegistry } from '../drivers/registry.ts';
+import type { UnitGuards } from '../guards/guards.ts';
 import { probe } from '../probes/prober.ts';
 import { isUnitName, newRecord, type UnitRecord } from '../records/record.ts';
 import type { UnitRecords } from '../records/records.ts';
 import type { SecretStore } from '../secrets/store.ts';
 import type { LastContact } from './contact.ts';
+import { fencedEnding } from './endings.ts';
 import { removeTraces } from './removal.ts';
 import type { UnitTimes } from './times.ts';
 import { type RunContext, UnitRun } from './unit-run.ts';
@@ -19,6 +21,7 @@ export interface UnitEngineOptions {
   readonly resolve: (record: UnitRecord) => Promise<UnitRoom>;
   readonly secrets: SecretStore;
   readonly contact: LastContact;
+  readonly guards: UnitGuards;
   readonly now: () => Promise<Moment>;
   readonly times: UnitTimes;
   /** Stores the status of a NodeUnit at the control plane, some time. */
@@ -147,12 +150,14 @@ export class UnitEngine implements AsyncDisposable {
   }
 
   #launch(record: UnitRecord, options: { readonly isConfirmed: boolean }): UnitRun {
-    const { records, drivers, resolve, secrets, now, times, log, report } = this.#options;
+    const { records, drivers, resolve, secrets, contact, guards, now, times, log, report } = this.#options;
     const context: RunContext = {
       records,
       drivers,
       resolve,
       secrets,
+      guards,
+      contactAge: async () => contact.age(await now()),
       now,
       times,
       log,
@@ -237,9 +242,8 @@ export class UnitEngine implements AsyncDisposable {
     while (!signal.aborted) {
       const age = contact.age(await now());
       for (const run of this.#runs.values()) {
-        const { fenceAfter } = run.record.spec;
-        if (fenceAfter === undefined || run.isFinal || age < millisecondsIn(fenceAfter)) continue;
-        run.stop({ reason: 'Fenced', message: `the node could not reach the control plane for ${fenceAfter}` });
+        const ending = run.isFinal ? undefined : fencedEnding(run.record.spec, age);
+        if (ending !== undefined) run.stop(ending);
       }
       await sleep(times.fenceInterval, undefined, { signal }).catch(() => {});
     }

@@ -13,6 +13,10 @@ export interface UnitTimes {
   readonly logRetention: number;
   /** Between two looks at the time since the last contact with the control plane. */
   readonly fenceInterval: number;
+  /** How long after the agent, with its grace, has to have ended a unit its guard does it: at most a third of the margin of the control plane. */
+  readonly guardMargin: number;
+  /** Between two looks of a guard, and between two looks of the agent at the guard. */
+  readonly guardInterval: number;
   /** Between two looks at the use of resources. */
   readonly usageInterval: number;
   /** Idleness is reported once it has lasted for so long. */
@@ -27,6 +31,8 @@ export const defaultTimes: UnitTimes = {
   uploadDeadline: 600_000,
   logRetention: 24 * 3_600_000,
   fenceInterval: 1_000,
+  guardMargin: 10_000,
+  guardInterval: 1_000,
   usageInterval: 15_000,
   idleAfter: 300_000,
 };

@@ -1,21 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  finalNodeUnitPhases,
-  millisecondsIn,
-  type NodeUnitPhase,
-  type NodeUnitSpec,
-  type NodeUnitStatus,
-  type UnitReason,
-} from '@capstan/api';
+import { finalNodeUnitPhases, millisecondsIn, type NodeUnitPhase, type NodeUnitStatus } from '@capstan/api';
 import { type Moment, passedBetween } from '../../time/moment.ts';
-import { type RoomState, type UnitDriver, UnitProblem, type UnitRoom } from '../drivers/driver.ts';
+import type { RoomState, UnitDriver, UnitProblem, UnitRoom } from '../drivers/driver.ts';
 import type { DriverRegistry } from '../drivers/registry.ts';
+import type { UnitGuards } from '../guards/guards.ts';
 import { lastLines } from '../logs/last-lines.ts';
 import type { ProbeResults } from '../probes/prober.ts';
 import type { UnitRecord } from '../records/record.ts';
 import type { UnitRecords } from '../records/records.ts';
 import { type Ending, type StateOf, transitions, type UnitState } from '../records/state.ts';
 import type { SecretStore } from '../secrets/store.ts';
+import { fencedEnding, refuseIfCutOff, stopEnding, wasForced } from './endings.ts';
+import { pause } from './pause.ts';
+import { asProblem } from './problem.ts';
 import { failuresAfter, restartDelay, restarts } from './restart.ts';
 import { type Live, statusOf } from './status.ts';
 import type { UnitTimes } from './times.ts';
@@ -26,6 +22,9 @@ export interface RunContext {
   /** Looks up everything that the spec only names. Rejects with a UnitProblem if something is missing. */
   readonly resolve: (record: UnitRecord) => Promise<UnitRoom>;
   readonly secrets: SecretStore;
+  readonly guards: UnitGuards;
+  /** Of the last contact with the control plane, in milliseconds. */
+  readonly contactAge: () => Promise<number>;
   /** Probes the program until the signal aborts. */
   readonly probe: (unit: { readonly record: UnitRecord; readonly driver: UnitDriver }, results: ProbeResults, signal: AbortSignal) => void;
   readonly now: () => Promise<Moment>;
@@ -236,7 +235,7 @@ export class UnitRun {
   }
 
   async #keep(state: StateOf<'Running'>): Promise<Next | undefined> {
-    const { drivers, signal } = this.#context;
+    const { drivers, guards, contactAge, signal } = this.#context;
     const { name, spec } = this.#record;
     const room = this.#room;
     this.#room = undefined;
@@ -244,12 +243,13 @@ export class UnitRun {
     if (driver === undefined) return this.#withoutDriver();
     if (room !== undefined) {
       try {
+        refuseIfCutOff(spec, await contactAge());
+        await guards.arm(this.#record);
         await driver.start(room, this.#incarnation);
         this.#retries = 0;
       } catch (error) {
-        const problem = asProblem(error);
-        this.#failed = problem;
-        return problem.isFinal ? ended({ reason: problem.reason, message: problem.message }) : { state: { phase: 'Preparing' } };
+        guards.disarm(this.#record);
+        return this.#notStarted(error);
       }
     }
     const probing = new AbortController();
@@ -263,7 +263,15 @@ export class UnitRun {
         if (this.#unhealthy !== undefined) return this.#unwell(this.#unhealthy);
         const found = await driver.find(name, this.#incarnation);
         if (found?.phase !== 'running') return await this.#over(driver, state, found);
-        if (!isProbed) this.#probe(driver, found, AbortSignal.any([signal, probing.signal]));
+        if (!isProbed) {
+          const until = AbortSignal.any([signal, probing.signal]);
+          const unguarded = await guards.keep(this.#record, found.pid, until).catch((error: unknown) => error);
+          if (unguarded !== undefined && room !== undefined) {
+            await this.#untilDone(() => driver.stop(name, 0));
+            return this.#notStarted(unguarded);
+          }
+          this.#probe(driver, found, until);
+        }
         isProbed = true;
         // A driver that cannot wait must not keep the agent busy.
         if (wasSame) await pause(notTooOften, interrupted);
@@ -274,6 +282,12 @@ export class UnitRun {
     } finally {
       probing.abort();
     }
+  }
+
+  #notStarted(error: unknown): Next {
+    const problem = asProblem(error);
+    this.#failed = problem;
+    return problem.isFinal ? ended({ reason: problem.reason, message: problem.message }) : { state: { phase: 'Preparing' } };
   }
 
   /** An agent without the driver, such as one that is no longer root, can neither see nor end the program. */
@@ -309,7 +323,12 @@ export class UnitRun {
     found: Exclude<RoomState, { phase: 'running' }> | undefined,
   ): Promise<Next> {
     const { name, spec } = this.#record;
+    const { guards, contactAge } = this.#context;
+    guards.disarm(this.#record);
     await this.#untilDone(() => driver.stop(name, 0));
+    const isFenced = await guards.hasEnded(this.#record);
+    const fenced = isFenced || wasForced(found) ? fencedEnding(spec, isFenced ? Number.POSITIVE_INFINITY : await contactAge()) : undefined;
+    if (fenced !== undefined) return ended({ ...(await this.#endingOf(driver, found)), ...fenced });
     if (found?.phase === 'exited') {
       const ending = { ...(await this.#endingOf(driver, found)), reason: found.reason };
       return restarts(spec, ending) ? this.#again(ending) : ended(ending);
@@ -465,25 +484,6 @@ export class UnitRun {
   }
 }
 
-export function stopEnding({ stopReason = 'Stopped' }: Pick<NodeUnitSpec, 'stopReason'>): Ending {
-  const messages: Partial<Record<UnitReason, string>> = { TimeLimit: 'its time was over', Idle: 'it was idle' };
-  const message = messages[stopReason];
-  return { reason: stopReason, ...(message !== undefined && { message }) };
-}
-
 function ended(ending: Ending): Next {
   return { state: { phase: 'Ended', ending } };
-}
-
-function asProblem(error: unknown): UnitProblem {
-  return error instanceof UnitProblem
-    ? error
-    : new UnitProblem('Error', error instanceof Error ? error.message : String(error), { cause: error });
-}
-
-/** Resolves when the time is over, or with the signal. */
-async function pause(time: number, signal: AbortSignal): Promise<void> {
-  if (time === Number.POSITIVE_INFINITY) {
-    if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  } else await sleep(Math.min(Math.max(0, time), 2 ** 31 - 1), undefined, { signal }).catch(() => {});
 }

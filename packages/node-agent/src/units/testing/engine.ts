@@ -8,6 +8,7 @@ import { UnitEngine } from '../engine/engine.ts';
 import { uploadsIn } from '../engine/removal.ts';
 import { type DeviceSource, foldersIn, resolveRoom } from '../engine/room.ts';
 import { defaultTimes, type UnitTimes } from '../engine/times.ts';
+import type { UnitGuards } from '../guards/guards.ts';
 import { UnitRecords } from '../records/records.ts';
 import { MemorySecrets, type SecretStore } from '../secrets/store.ts';
 
@@ -19,6 +20,8 @@ export interface TestEngineOptions {
   readonly times?: Partial<UnitTimes>;
   readonly devices?: DeviceSource;
   readonly allowUnisolated?: boolean;
+  /** For the folder of units and the times of the engine. By default, nothing is guarded. */
+  readonly guards?: (directory: string, times: UnitTimes) => UnitGuards;
 }
 
 export interface TestEngine extends AsyncDisposable {
@@ -34,12 +37,15 @@ export interface TestEngine extends AsyncDisposable {
 
 export const quickTimes: UnitTimes = { ...defaultTimes, restartDelay: 0, longestRestartDelay: 20, retryDelay: 5, fenceInterval: 5 };
 
+export const noGuards: UnitGuards = { arm: async () => {}, disarm: () => {}, keep: async () => {}, hasEnded: async () => false };
+
 export const noDevices: DeviceSource = { status: (): GpuStatus[] => [], inventories: (): GpuInventory[] => [] };
 
 /** An engine that has resumed, as an agent has it, without a control plane. */
 export async function startEngine(options: TestEngineOptions): Promise<TestEngine> {
-  const { directory, driver, secrets = new MemorySecrets(), devices = noDevices, allowUnisolated = false } = options;
+  const { directory, driver, secrets = new MemorySecrets(), devices = noDevices, allowUnisolated = false, guards } = options;
   const lines: string[] = [];
+  const times = { ...quickTimes, ...options.times };
   const reported = new Map<string, NodeUnitStatus[]>();
   const now = async (): Promise<Moment> => options.now();
   const records = await UnitRecords.open(join(directory, 'units'), (line) => lines.push(line));
@@ -49,6 +55,7 @@ export async function startEngine(options: TestEngineOptions): Promise<TestEngin
     drivers: new DriverRegistry({ drivers: [driver], allowUnisolated }),
     secrets,
     contact,
+    guards: guards?.(join(directory, 'units'), times) ?? noGuards,
     resolve: async (record) =>
       resolveRoom(record, {
         secrets: await secrets.get(record.name),
@@ -57,7 +64,7 @@ export async function startEngine(options: TestEngineOptions): Promise<TestEngin
         uploads: uploadsIn(records.folder(record.name)),
       }),
     now,
-    times: { ...quickTimes, ...options.times },
+    times,
     report: ({ name }, status) => {
       const all = reported.get(name) ?? [];
       all.push(structuredClone(status));

@@ -12,6 +12,7 @@ import {
   type UnitDriver,
   UnitProblem,
   type UnitRoom,
+  unitMarker,
 } from '../driver.ts';
 import { connectIn, openPort, openSession, sendRequest } from './control.ts';
 import { groupMembers, groupUsage, removeGroups, type UnitGroups } from './groups.ts';
@@ -20,7 +21,7 @@ import type { IsolatedNetwork } from './network.ts';
 import type { Pair } from './pairs.ts';
 import { treeUsage } from './process-tree.ts';
 import { UnitRecords } from './records.ts';
-import { type SpecOptions, specOf, unitMarker } from './spec.ts';
+import { type SpecOptions, specOf } from './spec.ts';
 
 export interface ExecDriverOptions extends SpecOptions {
   /** Holds a folder for each unit. */

@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bootId } from '../../../processes/proc.ts';
+import { bootId, startTime } from '../../../processes/proc.ts';
 import type { RoomState } from '../driver.ts';
 import { decodePairs } from './pairs.ts';
 
@@ -110,14 +110,6 @@ export class UnitRecords {
     const numbers = names.filter((name) => name.startsWith('output.')).map((name) => Number(name.slice('output.'.length)));
     return numbers.sort((a, b) => a - b).map((number) => join(folder, `output.${number}`));
   }
-}
-
-/** Pids are used again, but not with the same start time. Undefined if the process has ended. */
-async function startTime(pid: number): Promise<string | undefined> {
-  const text = await readText(`/proc/${pid}/stat`);
-  if (text === undefined) return undefined;
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return fields[0] === 'Z' ? undefined : fields[19];
 }
 
 async function readText(file: string): Promise<string | undefined> {

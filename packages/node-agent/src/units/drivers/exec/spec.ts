@@ -1,12 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { homedir, totalmem, userInfo } from 'node:os';
-import { UnitProblem, type UnitRoom, uploadPath } from '../driver.ts';
+import { UnitProblem, type UnitRoom, unitMarker, uploadPath } from '../driver.ts';
 import { deviceFilesOf, environmentOf, unitHome, workingDirectoryOf } from './environment.ts';
 import { groupPairs, type UnitGroups } from './groups.ts';
 import type { Pair } from './pairs.ts';
-
-/** The environment variable that marks every process of a unit, for machines without namespaces. */
-export const unitMarker = 'CAPSTAN_UNIT';
 
 export interface SpecOptions {
   readonly groups: UnitGroups;
