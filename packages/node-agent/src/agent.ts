@@ -18,6 +18,7 @@ import type { DriverName } from './processes/choice.ts';
 import { type NodeHandlers, type RoutedRequest, refuse, routeRequests } from './requests/router.ts';
 import { TaskRunner } from './tasks/task-runner.ts';
 import { openExecDriver } from './units/drivers/exec/open.ts';
+import { openCleaned } from './units/records/remembered.ts';
 import { type UnitOptions, UnitRunner } from './units/unit-runner.ts';
 import { Installation } from './upgrade/installation.ts';
 import { Upgrader } from './upgrade/upgrader.ts';
@@ -120,7 +121,8 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   const describe = await describer(options);
   await using gpus = await startMonitor(options, { node, onChange: report });
   monitor = gpus;
-  await using runner = await TaskRunner.open({ client, node, stateDirectory, gpus, backoff, driver: options.processDriver, log });
+  await using cleaned = await openCleaned(stateDirectory);
+  await using runner = await TaskRunner.open({ client, node, stateDirectory, gpus, cleaned, backoff, driver: options.processDriver, log });
   tasks = runner;
   await using unitRunner = await UnitRunner.open({
     allowUnisolated: false,
@@ -129,6 +131,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
     client,
     node,
     stateDirectory,
+    cleaned,
     gpus,
     backoff,
     log,

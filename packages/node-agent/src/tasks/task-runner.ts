@@ -20,7 +20,7 @@ import { watchTasks } from './task-watch.ts';
 import { collectLogs } from './types/collect-logs.ts';
 import { fileWrite } from './types/file-write.ts';
 import { type GpuInspector, gpuInspect } from './types/gpu-inspect.ts';
-import { nodeClean } from './types/node-clean.ts';
+import { type CleanOptions, nodeClean } from './types/node-clean.ts';
 import { packageEnsure } from './types/package-ensure.ts';
 import { probeCommand, probeHttp, probeTcp } from './types/probes.ts';
 import { processRun } from './types/process-run.ts';
@@ -32,6 +32,8 @@ export interface TaskRunnerOptions {
   readonly node: string;
   readonly stateDirectory: string;
   readonly gpus: GpuInspector & { readings(): readonly GpuReading[] };
+  /** The allocations after which this node was cleaned. */
+  readonly cleaned: CleanOptions['cleaned'];
   readonly backoff: BackoffOptions;
   /** Who runs the processes of tasks and services. By default, systemd where it is the first process. */
   readonly driver?: DriverName | undefined;
@@ -55,7 +57,7 @@ export class TaskRunner implements AsyncDisposable {
     journal: Journal,
     { processes, groups }: { readonly processes: ProcessDriver; readonly groups: string | undefined },
   ) {
-    const { client, node, stateDirectory, backoff, log, gpus } = options;
+    const { client, node, stateDirectory, backoff, log, gpus, cleaned } = options;
     this.#options = options;
     this.#journal = journal;
     this.#reports = new TaskReports({ client, node, backoff, log });
@@ -77,7 +79,7 @@ export class TaskRunner implements AsyncDisposable {
         probeCommand(scripts),
         collectLogs,
         gpuInspect(gpus),
-        nodeClean({ directory: join(stateDirectory, 'allocations'), groups, gpus }),
+        nodeClean({ directory: join(stateDirectory, 'allocations'), groups, gpus, cleaned }),
       ],
       report: (request, status, signal) => this.#reports.report(request, status, signal),
       claim: (request, status, signal) => this.#reports.claim(request, status, signal),

@@ -14,6 +14,7 @@ import { type DeviceSource, foldersIn, resolveRoom, type StorageFolders } from '
 import { defaultTimes, type UnitTimes } from './engine/times.ts';
 import { GuardProcesses } from './guards/guards.ts';
 import { UnitRecords } from './records/records.ts';
+import type { RememberedNames } from './records/remembered.ts';
 import { UnitReports } from './reporting/unit-reports.ts';
 import { watchUnits } from './reporting/unit-watch.ts';
 import { openSecretStore, type SecretStore } from './secrets/store.ts';
@@ -36,6 +37,8 @@ export interface UnitRunnerOptions extends UnitOptions {
   readonly client: Client;
   readonly node: string;
   readonly stateDirectory: string;
+  /** The allocations after which this node was cleaned. */
+  readonly cleaned: RememberedNames;
   readonly gpus: DeviceSource & { readings(): readonly GpuReading[] };
   readonly backoff: BackoffOptions;
   readonly log: (line: string) => void;
@@ -89,6 +92,7 @@ export class UnitRunner implements AsyncDisposable {
       secrets,
       contact,
       guards,
+      isCleaned: (allocation) => options.cleaned.has(allocation),
       resolve: async (record) =>
         resolveRoom(record, {
           secrets: await secrets.get(record.name),

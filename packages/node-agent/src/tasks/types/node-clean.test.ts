@@ -19,11 +19,16 @@ const context = {
   print: (text: string) => void printed.push(text),
 } as unknown as TaskContext;
 
+const noted = new Set<string>();
+const cleaned: string[] = [];
+const memory = { note: (uid: string) => void noted.add(uid), add: async (uid: string) => void cleaned.push(uid) };
+
 const task = (readings: () => readonly GpuReading[]) =>
   nodeClean({
     directory,
     groups: undefined,
     gpus: { inspect: async () => [], readings },
+    cleaned: memory,
     times: { interval: 10, grace: 100, limit: 10_000, gpuInterval: 10, gpuLimit: 20 },
   });
 const clean = (allocation: string, readings: readonly GpuReading[] = [], devices?: readonly string[]) =>
@@ -85,6 +90,7 @@ test('waits until the driver has released the memory of processes that were ende
     directory,
     groups: undefined,
     gpus: { inspect: async () => [], readings: () => [{ ...idle, processes: ++looks < 3 ? [{ pid }] : [] }] },
+    cleaned: memory,
     times: { interval: 10, grace: 100, limit: 10_000, gpuInterval: 10, gpuLimit: 10_000 },
   });
   expect(await slow.run({ allocation: 'a7' } as never, context)).toEqual({});
@@ -100,6 +106,17 @@ test('reports memory of GPUs that its processes still hold', async () => {
     report: [{ name: 'GPU-1' }],
     message: `GPU-1: its memory is still used by the processes ${pid}`,
   });
+});
+
+test('remembers an allocation while it is cleaned up after, and for good when nothing is left', async () => {
+  const used = [{ ...idle, processes: [{ pid: 7 }] }];
+  expect(await isUntouched('kept', used, ['GPU-1'])).toBe(false);
+  await expect(clean('kept', used, ['GPU-1'])).rejects.toMatchObject({ code: 'NotClean' });
+  expect([noted.has('kept'), cleaned.includes('kept')]).toEqual([true, false]);
+  await clean('kept', [idle], ['GPU-1']);
+  expect(cleaned).toContain('kept');
+  expect(await isUntouched('untouched')).toBe(true);
+  expect(cleaned).toContain('untouched');
 });
 
 test.each(['..', 'a/b', '', 'A'])('refuses the id %j', async (id) => {

@@ -23,6 +23,8 @@ export interface CleanOptions {
   /** The folder of cgroups; each allocation has one of its name. Undefined without cgroups. */
   readonly groups: string | undefined;
   readonly gpus: GpuInspector & { readings(): readonly GpuReading[] };
+  /** Remembers the allocation, so that nothing of it starts here any more: for now, and for good when it is clean. */
+  readonly cleaned: { note(allocation: string): void; add(allocation: string): Promise<void> };
   readonly times?: Partial<typeof times>;
 }
 
@@ -33,9 +35,14 @@ export function nodeClean(options: CleanOptions): TaskType {
     field: 'nodeClean',
     afterCrash: 'rerun',
     // Most allocations end their own work, and leave nothing.
-    check: (parameters) => isUntouched(parameters, options),
+    async check(parameters) {
+      if (!(await isUntouched(parameters, options))) return false;
+      await options.cleaned.add(parameters.allocation);
+      return true;
+    },
     async run({ allocation, devices = [] }, context) {
       const folder = folderOf(allocation, options);
+      options.cleaned.note(allocation);
       context.step('ending processes');
       const processes = await endProcesses(allocation, options, context);
       context.step('unmounting');
@@ -48,6 +55,7 @@ export function nodeClean(options: CleanOptions): TaskType {
       const report = [...processes.left, ...mounts, ...files, ...(await leftOnGpus(traces, options, context))];
       for (const { name, message } of report) context.print(`${name}: ${message}\n`);
       if (report.length > 0) throw new TaskFailure('NotClean', sentenceOf(report), { report });
+      await options.cleaned.add(allocation);
       return {};
     },
   });
@@ -62,7 +70,9 @@ function folderOf(allocation: string, { directory }: CleanOptions): string {
 /** Whether the allocation has left nothing on this machine. */
 async function isUntouched({ allocation, devices = [] }: TaskParameters<'nodeClean'>, options: CleanOptions): Promise<boolean> {
   const folder = folderOf(allocation, options);
-  const { groups, gpus } = options;
+  const { groups, gpus, cleaned } = options;
+  // Before the first look, so that nothing starts behind it.
+  cleaned.note(allocation);
   if ((groups !== undefined && (await exists(join(groups, allocation)))) || (await exists(folder))) return false;
   if ((await processesMarked(allocationMarker, allocation)).length > 0 || (await mountsBelow(folder)).length > 0) return false;
   if (devices.length === 0) return true;

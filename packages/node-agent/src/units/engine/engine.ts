@@ -22,6 +22,8 @@ export interface UnitEngineOptions {
   readonly secrets: SecretStore;
   readonly contact: LastContact;
   readonly guards: UnitGuards;
+  /** Whether the node was cleaned after an allocation, or is being cleaned. */
+  readonly isCleaned: (allocation: string) => boolean;
   readonly now: () => Promise<Moment>;
   readonly times: UnitTimes;
   /** Stores the status of a NodeUnit at the control plane, some time. */
@@ -123,7 +125,7 @@ export class UnitEngine implements AsyncDisposable {
 
   /** Until the record is on the disk, the unit is not there. */
   async #record(unit: NodeUnit): Promise<void> {
-    const { records, times, now } = this.#options;
+    const { records, times, now, isCleaned } = this.#options;
     const fresh = { abort: new AbortController(), unit };
     const name = unit.metadata.name!;
     this.#fresh.set(name, fresh);
@@ -131,6 +133,8 @@ export class UnitEngine implements AsyncDisposable {
     try {
       const record = newRecord({ ...wantedOf(unit), acceptedAt: await now() });
       for (let delay = times.retryDelay; !signal.aborted; delay = Math.min(2 * delay, times.longestRestartDelay)) {
+        if (isCleaned(record.spec.allocation))
+          return this.#say(unit, { phase: 'Ended', reason: 'Stopped', message: 'the node was cleaned after the allocation of this unit' });
         try {
           await records.write(record);
           const run = this.#launch(record, { isConfirmed: true });

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { becomes, eachMachine, patience } from '../../suite/unit-machines.ts';
+import { UnitProblem } from '../drivers/driver.ts';
 import type { TestEngine, TestEngineOptions } from '../testing/engine.ts';
 import type { FakeDriver } from '../testing/fake-driver.ts';
 import { nodeUnit } from '../testing/node-units.ts';
@@ -114,6 +115,21 @@ describe('an engine that starts again', () => {
     await agent.engine.accept({ ...nodeUnit('g-2'), status: { phase: 'Running', startedAt: '2031-01-01T00:00:00Z' } });
     await becomes(agent, 'g-2', { phase: 'Lost', message: 'the node has lost its record of this unit' });
     expect(driver.starts).toEqual(['g-1 0']);
+  });
+
+  test('does not start a unit of an allocation that was cleaned up after, also while its record cannot be written', async () => {
+    const cleaned = new Set(['allocation-j-1']);
+    await using agent = await start({ isCleaned: (uid) => cleaned.has(uid) });
+    await agent.engine.accept(nodeUnit('j-1'));
+    await becomes(agent, 'j-1', { phase: 'Ended', reason: 'Stopped', message: 'the node was cleaned after the allocation of this unit' });
+    agent.records.write = () => Promise.reject(new UnitProblem('DiskFull', 'full'));
+    const accepting = agent.engine.accept(nodeUnit('j-2'));
+    await becomes(agent, 'j-2', { phase: 'Pending', reason: 'DiskFull' });
+    cleaned.add('allocation-j-2');
+    await accepting;
+    await becomes(agent, 'j-2', { phase: 'Ended', reason: 'Stopped' });
+    expect(driver.starts).toEqual([]);
+    expect(agent.engine.names).toEqual([]);
   });
 
   test('ends programs without a readable record, and never starts them', async () => {

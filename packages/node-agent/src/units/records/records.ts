@@ -1,8 +1,9 @@
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject } from '@capstan/machinery';
 import { UnitProblem } from '../drivers/driver.ts';
 import { isUnitName, type UnitRecord } from './record.ts';
+import { RememberedNames } from './remembered.ts';
 
 /** How many removed units are remembered, so that none is started again by a control plane that was restored from a snapshot. */
 const remembered = 10_000;
@@ -13,14 +14,12 @@ const forgottenFile = 'forgotten';
 export class UnitRecords implements AsyncDisposable {
   readonly #directory: string;
   readonly #records: Map<string, UnitRecord>;
-  readonly #forgotten: Set<string>;
-  readonly #names: FileHandle;
+  readonly #forgotten: RememberedNames;
 
-  private constructor(directory: string, read: { records: Map<string, UnitRecord>; forgotten: Set<string>; names: FileHandle }) {
+  private constructor(directory: string, read: { records: Map<string, UnitRecord>; forgotten: RememberedNames }) {
     this.#directory = directory;
     this.#records = read.records;
     this.#forgotten = read.forgotten;
-    this.#names = read.names;
   }
 
   static async open(directory: string, log: (line: string) => void = () => {}): Promise<UnitRecords> {
@@ -38,10 +37,9 @@ export class UnitRecords implements AsyncDisposable {
       });
       if (record !== undefined) records.set(entry.name, record);
     }
-    const file = join(directory, forgottenFile);
-    const forgotten = new Set([...linesOf(await readFile(file, 'utf8').catch(ignoreMissing)).slice(-remembered), ...broken]);
-    // Appended to, never replaced: a full disk must not cost the names that are there.
-    return new UnitRecords(directory, { records, forgotten, names: await open(file, 'a', 0o600) });
+    const forgotten = await RememberedNames.open({ file: join(directory, forgottenFile), limit: remembered, isName: isUnitName });
+    for (const name of broken) forgotten.note(name);
+    return new UnitRecords(directory, { records, forgotten });
   }
 
   get all(): ReadonlyMap<string, UnitRecord> {
@@ -77,18 +75,13 @@ export class UnitRecords implements AsyncDisposable {
 
   /** Deletes a record with everything in its folder, and remembers the name. */
   async forget(name: string): Promise<void> {
-    if (!this.#forgotten.has(name)) {
-      // The newline first ends a line that an earlier, failed write may have left unfinished.
-      await this.#names.appendFile(`\n${name}\n`);
-      await this.#names.datasync();
-      this.#forgotten.add(name);
-    }
+    if (!this.#forgotten.has(name)) await this.#forgotten.add(name);
     await rm(this.folder(name), { recursive: true, force: true });
     this.#records.delete(name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#names.close();
+    await this.#forgotten[Symbol.asyncDispose]();
   }
 }
 
@@ -127,8 +120,6 @@ export async function syncFolder(path: string): Promise<void> {
     await handle.close();
   }
 }
-
-const linesOf = (text: string): string[] => text.split('\n').filter(isUnitName);
 
 function ignoreMissing(error: NodeJS.ErrnoException): string {
   if (error.code === 'ENOENT') return '';

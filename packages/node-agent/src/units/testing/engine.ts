@@ -20,6 +20,7 @@ export interface TestEngineOptions {
   readonly times?: Partial<UnitTimes>;
   readonly devices?: DeviceSource;
   readonly allowUnisolated?: boolean;
+  readonly isCleaned?: (allocation: string) => boolean;
   /** For the folder of units and the times of the engine. By default, nothing is guarded. */
   readonly guards?: (directory: string, times: UnitTimes) => UnitGuards;
 }
@@ -56,6 +57,7 @@ export async function startEngine(options: TestEngineOptions): Promise<TestEngin
     secrets,
     contact,
     guards: guards?.(join(directory, 'units'), times) ?? noGuards,
+    isCleaned: options.isCleaned ?? (() => false),
     resolve: async (record) =>
       resolveRoom(record, {
         secrets: await secrets.get(record.name),
