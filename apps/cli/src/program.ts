@@ -31,6 +31,10 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
+  // As in `2>&1 | head`: nobody reads the message, and the exit code still counts.
+  process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
   try {
     await createProgram().parseAsync(argv);
   } catch (error) {

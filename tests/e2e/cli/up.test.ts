@@ -151,6 +151,23 @@ describe('capstan up', () => {
     expect(up.output.slice(before)).not.toMatch(/ECONN|trying again/);
   });
 
+  test('starts again at once after it was killed, while its former API server ends', async () => {
+    const args = [process.execPath, capstanProgram, 'up', '--data-dir', data, '--port', String(port)];
+    await using killed = new Child('capstan up', args);
+    await killed.waitUntil('announced', () => killed.output.includes('Capstan is ready'));
+    const server = childOf(killed.pid, 'apiserver');
+    // It holds the store until it may go on.
+    process.kill(server, 'SIGSTOP');
+    await killed.kill();
+    await using again = new Child('capstan up', args);
+    await again.waitUntil('the wait', () => again.output.includes('s for the store: '));
+    expect(again.output).toContain(`in use by process ${server}`);
+    process.kill(server, 'SIGCONT');
+    await again.waitUntil('announced', () => again.output.includes('Capstan is ready'));
+    again.signal('SIGINT');
+    expect(await again.exited).toEqual({ code: 0, signal: null });
+  });
+
   test('leaves no child behind when it is killed', async () => {
     await using again = new Child('capstan up', [process.execPath, capstanProgram, 'up', '--data-dir', data, '--port', String(port)]);
     const isRunning = () =>

@@ -8,6 +8,9 @@ import { type ApiServerFlags, settings } from './options.ts';
 import { serverOptions } from './server-options.ts';
 import { shutdownSignal } from './shutdown.ts';
 
+/** In milliseconds; longer than a server takes to end. */
+const storePatience = 20_000;
+
 /** Runs the API server in this process until a signal stops it. */
 export async function apiserver(flags: ApiServerFlags): Promise<void> {
   const chosen = settings(
@@ -18,7 +21,8 @@ export async function apiserver(flags: ApiServerFlags): Promise<void> {
   const began = performance.now();
   try {
     const options = serverOptions(chosen);
-    await using server = await startServer({ ...options, signal });
+    // A "capstan up" that was killed may have left a server that is still ending.
+    await using server = await startServer({ ...options, signal, ...(process.connected && { storePatience }) });
     const seconds = ((performance.now() - began) / 1000).toFixed(2);
     options.log(`ready at ${server.url} after ${seconds} s, kubeconfig ${server.kubeconfigPath}`);
     const { hostname, port } = new URL(server.localUrl);

@@ -27,6 +27,8 @@ export interface ServerOptions {
   readonly names?: readonly string[];
   /** Keep objects in etcd instead of SQLite. */
   readonly etcd?: EtcdOptions;
+  /** How long to wait for a SQLite store that another process holds, in milliseconds: a server that is ending lets go of it soon. Not at all when absent. */
+  readonly storePatience?: number;
   /** Where and what the audit log records: every write and every denial, beside the data, when absent. */
   readonly audit?: Partial<AuditLogOptions>;
   readonly limits?: InFlightOptions & {

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ensurePki, type Pki } from '@capstan/pki';
-import { makeDirectory, openEtcdStore, openSqliteStore, type Store } from '@capstan/store';
+import { makeDirectory, openEtcdStore, openSqliteStore, type Store, StoreError } from '@capstan/store';
 import { WatchCache } from '../cache/watch-cache.ts';
 import { Journal } from '../journal/journal.ts';
 import { certificateOptions } from '../presence/announce.ts';
@@ -40,8 +41,21 @@ export async function openStorage(options: ServerOptions, { resources, now }: Li
   return { pki: new LivePki(pki), store, cache, hub, journal };
 }
 
-function openStore(options: ServerOptions): Promise<Store> {
-  return options.etcd === undefined ? openSqliteStore({ directory: join(options.dataDirectory, 'store') }) : openEtcdStore(options.etcd);
+/** In milliseconds, between two attempts to open a store that is in use. */
+const storeInterval = 100;
+
+async function openStore({ etcd, dataDirectory, storePatience = 0, signal, log }: ServerOptions): Promise<Store> {
+  if (etcd !== undefined) return openEtcdStore(etcd);
+  const until = performance.now() + storePatience;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await openSqliteStore({ directory: join(dataDirectory, 'store') });
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === 'locked') || performance.now() >= until) throw error;
+      if (attempt === 0) log(`waiting up to ${Math.ceil(storePatience / 1_000)} s for the store: ${error.message}`);
+      await sleep(storeInterval, undefined, { ...(signal && { signal }) });
+    }
+  }
 }
 
 /** Only one server at a time can use a SQLite store, so that any other server with other keys is gone. */
