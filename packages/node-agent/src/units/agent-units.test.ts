@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GPUNode, NodeUnit, NodeUnitSpec, NodeUnitStatus } from '@capstan/api';
+import type { GPUNode, NodeTask, NodeUnit, NodeUnitSpec, NodeUnitStatus } from '@capstan/api';
 import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { callAs, createPlatform, enrolled, fleetPath, invite } from '@capstan/apiserver/testing-fleet';
 import { certificateFingerprint } from '@capstan/pki';
@@ -67,6 +67,34 @@ const patch = (name: string, spec: object) =>
   server.call(`${units}/${name}`, { method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' }, body: { spec } });
 
 describe('an agent', () => {
+  test('guards programs that it must end when it is cut off', async () => {
+    await using _agent = await startAgent();
+    await create('guarded-1', { command: ['sleep', '600'], fenceAfter: '10m' });
+    await becomes('guarded-1', { phase: 'Running' });
+    const { pid } = (await statusOf('guarded-1'))!;
+    expect(readFileSync(join(directory, 'n1', 'units', 'guarded-1', 'guard'), 'utf8')).toContain(` ${pid} `);
+    await server.call(`${units}/guarded-1`, { method: 'DELETE' });
+  });
+
+  test('starts nothing of an allocation after which the node was cleaned, also after a restart', async () => {
+    const { apiVersion } = nodeUnit('x');
+    const tasks = `${fleetPath}/namespaces/node-n1/nodetasks`;
+    const agent = await startAgent();
+    const spec = { type: 'node.clean', nodeClean: { allocation: 'allocation-late' } };
+    const reply = await server.call(tasks, {
+      method: 'POST',
+      body: { apiVersion, kind: 'NodeTask', metadata: { name: 'clean-late' }, spec },
+    });
+    expect(reply.code, reply.text).toBe(201);
+    const phase = async () => ((await server.call(`${tasks}/clean-late`)).json() as NodeTask).status?.phase;
+    await vi.waitFor(async () => expect(await phase()).toBe('Succeeded'), patience);
+    await agent[Symbol.asyncDispose]();
+    await using _next = await startAgent();
+    await create('late-1', { command: ['true'], allocation: 'allocation-late' });
+    await becomes('late-1', { phase: 'Ended', reason: 'Stopped', message: 'the node was cleaned after the allocation of this unit' });
+    expect((await statusOf('late-1'))?.startedAt).toBeUndefined();
+  });
+
   test('runs the command of a NodeUnit and reports how it ended', async () => {
     await using _agent = await startAgent();
     await create('a-1', { command: ['sh', '-c', 'echo hello; echo "rank $CAPSTAN_RANK of $CAPSTAN_NODES"; exit 3'] });

@@ -192,6 +192,25 @@ describe('a guard', () => {
     await expect(guardsIn(folder, options).arm(recordOf(folder))).rejects.toThrow(message);
   });
 
+  test('leaves the group of the agent, and is ended if it cannot say what it watches', async () => {
+    const folder = machine();
+    storeContact(folder);
+    const group = join(folder, 'group');
+    mkdirSync(group);
+    writeFileSync(join(group, 'cgroup.procs'), '');
+    const program = spawn('/bin/sleep', ['600']);
+    const stop = new AbortController();
+    await guardsIn(folder, { groups: [group] }).keep(recordOf(folder), program.pid!, stop.signal);
+    expect(readFileSync(join(group, 'cgroup.procs'), 'utf8')).toBe('0');
+    stop.abort();
+    process.kill(guardOfFile(folder), 'SIGKILL');
+    rmSync(join(folder, 'guard'));
+    mkdirSync(join(folder, 'guard.new'));
+    const mute = guardsIn(folder, { longestStart: 300 });
+    await expect(mute.keep(recordOf(folder), program.pid!, AbortSignal.abort())).rejects.toThrow('does not say that it watches');
+    program.kill('SIGKILL');
+  });
+
   test('whose agent ended before it could name the program finds it by its mark', async () => {
     const folder = machine();
     storeContact(folder, { age: guardedLimit - 1_000 });

@@ -31,21 +31,22 @@ export interface GuardsOptions {
   /** Cgroups for processes that must outlive the agent. */
   readonly groups: readonly string[];
   readonly perl?: string;
+  /** In milliseconds, until a guard that was started must say that it watches: 10 seconds when absent. */
+  readonly longestStart?: number;
   readonly log: (line: string) => void;
 }
 
 type Guard = ChildProcessByStdio<Writable, Readable, null>;
 
-/** In milliseconds, until a guard that was started must say that it watches. */
-const longestStart = 10_000;
-
 /** Guards are processes of their own: they go on when the agent is killed, hangs or is suspended. */
 export class GuardProcesses implements UnitGuards {
   readonly #options: GuardsOptions;
+  readonly #longestStart: number;
   readonly #armed = new Map<string, Guard>();
 
   constructor(options: GuardsOptions) {
     this.#options = options;
+    this.#longestStart = options.longestStart ?? 10_000;
   }
 
   async arm(record: UnitRecord): Promise<void> {
@@ -86,23 +87,23 @@ export class GuardProcesses implements UnitGuards {
   async #ensure(record: UnitRecord, target: string): Promise<void> {
     const armed = this.#armed.get(record.name);
     this.#armed.delete(record.name);
-    if (armed === undefined && (await this.#isWatched(record.name, target))) return;
+    if (armed === undefined && ((await this.#isWatched(record.name, target)) || !(await isAlive(target)))) return;
     const guard = armed !== undefined && isRunning(armed) ? armed : await this.#start(record);
     guard.stdin.end(`${target}\n`);
-    const until = performance.now() + longestStart;
+    const until = performance.now() + this.#longestStart;
     while (isRunning(guard) && performance.now() < until) {
       if (await this.#isWatched(record.name, target)) return;
       await sleep(5);
     }
-    const [pid = '', start] = target.split(' ');
+    guard.kill('SIGKILL');
     // A guard ends with its program.
-    if ((await startTime(Number(pid))) === start) throw problem('it ended at once');
+    if (await isAlive(target)) throw problem('it does not say that it watches');
   }
 
   async #isWatched(name: string, target: string): Promise<boolean> {
     const text = await readFile(join(this.#options.folder(name), 'guard'), 'utf8').catch(() => '');
     const [pid = '', start, ...watched] = text.split(' ');
-    return watched.join(' ') === target && (await startTime(Number(pid))) === start;
+    return watched.join(' ') === target && (await isAlive(`${pid} ${start}`));
   }
 
   /** Resolves when the guard has looked at the contact. */
@@ -119,7 +120,7 @@ export class GuardProcesses implements UnitGuards {
       stream.on('error', () => {});
       (stream as { unref?: () => void }).unref?.();
     }
-    const timer = setTimeout(() => child.kill('SIGKILL'), longestStart);
+    const timer = setTimeout(() => child.kill('SIGKILL'), this.#longestStart);
     const answer = await new Promise<string>((resolve, reject) => {
       child.once('error', (error) => reject(problem(error.message)));
       child.stdout
@@ -137,6 +138,12 @@ export class GuardProcesses implements UnitGuards {
     const limit = millisecondsIn(spec.fenceAfter!) + millisecondsIn(spec.stopGrace) + times.guardMargin;
     return [contact, folder(name), incarnation, `${unitMarker}=${name}`, limit, times.guardInterval / 1_000].map(String);
   }
+}
+
+/** Whether a process lives, by its id and its start time. */
+async function isAlive(process: string): Promise<boolean> {
+  const [pid, start] = process.split(' ');
+  return (await startTime(Number(pid))) === start;
 }
 
 function isRunning({ exitCode, signalCode }: Guard): boolean {
