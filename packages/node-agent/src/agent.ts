@@ -17,7 +17,7 @@ import { type Facts, nodeStatus, type ReportedStatus } from './inventory/node-st
 import type { DriverName } from './processes/choice.ts';
 import { type NodeHandlers, type RoutedRequest, refuse, routeRequests } from './requests/router.ts';
 import { TaskRunner } from './tasks/task-runner.ts';
-import { openExecDriver } from './units/drivers/exec/open.ts';
+import { givenDrivers, openDrivers } from './units/drivers/machine.ts';
 import { openCleaned } from './units/records/remembered.ts';
 import { type UnitOptions, UnitRunner } from './units/unit-runner.ts';
 import { Installation } from './upgrade/installation.ts';
@@ -124,10 +124,11 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   await using cleaned = await openCleaned(stateDirectory);
   await using runner = await TaskRunner.open({ client, node, stateDirectory, gpus, cleaned, backoff, driver: options.processDriver, log });
   tasks = runner;
+  await using drivers = options.units?.drivers ? givenDrivers(options.units.drivers) : await openDrivers(stateDirectory);
   await using unitRunner = await UnitRunner.open({
     allowUnisolated: false,
     ...options.units,
-    drivers: options.units?.drivers ?? [await openExecDriver({ directory: join(stateDirectory, 'exec'), hidden: [stateDirectory] })],
+    drivers: drivers.all,
     client,
     node,
     stateDirectory,

@@ -12,7 +12,7 @@ export { answersReady, type KubeApiserverOptions, type RunningApiServer, startKu
 export { controllersBesideCapstan, type KubeControllerManagerOptions, startKubeControllerManager } from './kube-controller-manager.ts';
 export { type Connection, kubeconfigText, readConnection } from './kubeconfig.ts';
 export { type KubeletCluster, type KubeletClusterOptions, kubeletProblem, startKubeletCluster } from './kubelets/cluster.ts';
-export type { ImageDescription } from './kubelets/images.ts';
+export { buildImage, type ImageDescription } from './kubelets/images.ts';
 export { NetworkNamespace } from './network-namespace.ts';
 export { SystemdMachine } from './systemd-machine.ts';
 export { freePort, type TemporaryDirectory, temporaryDirectory } from './temporary.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +9,20 @@ import { type DriverUnderTest, TestRooms } from './unit-rooms.ts';
 export interface IsolationUnderTest extends DriverUnderTest {
   /** The state directory of the agent, with a file `secret`. */
   readonly state: string;
+  /**
+   * `own`: each unit has a user, without any rights, and sees the node's files. `root`: programs in images are root with a few rights, on files
+   * of their own.
+   */
+  readonly user: 'own' | 'root';
 }
+
+/** CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID and NET_BIND_SERVICE. */
+const fewRights = '00000000000004fb';
 
 /** What a unit must not be able to do. For drivers that isolate, on machines where they can. */
 export function unitIsolationSuite(tested: IsolationUnderTest): void {
   const rooms = new TestRooms(tested);
+  const isOwn = tested.user === 'own';
   const scratch = mkdtempSync(join(tmpdir(), 'capstan-isolation-'));
   afterEach(() => rooms.clean());
   afterAll(() => rmSync(scratch, { recursive: true }));
@@ -35,9 +44,12 @@ export function unitIsolationSuite(tested: IsolationUnderTest): void {
 
   describe('files', () => {
     test('of the node cannot be written', async () => {
-      expect(
-        await rooms.printed('for d in / /etc /usr /usr/bin /var /opt; do touch $d/x 2>/dev/null && echo "wrote $d"; done; echo end'),
-      ).toBe('end\n');
+      const name = `capstan-${randomUUID()}`;
+      const places = ['/', '/etc', '/usr', '/usr/bin', '/var', '/opt'];
+      const seen = await rooms.printed(`for d in ${places.join(' ')}; do touch $d/${name} 2>/dev/null && echo "wrote $d"; done; echo end`);
+      if (isOwn) expect(seen).toBe('end\n');
+      for (const place of places) expect(existsSync(join(place, name))).toBe(false);
+      expect(await rooms.printed(`ls -d ${places.map((place) => join(place, name)).join(' ')} 2>/dev/null; echo end`)).toBe('end\n');
     });
 
     test('in /tmp, /var/tmp, /dev/shm, /run and the home are private', async () => {
@@ -76,9 +88,10 @@ export function unitIsolationSuite(tested: IsolationUnderTest): void {
         'pwd; cat program; echo; cat /usr/share/capstan-test/fixed/data; echo; touch /usr/share/capstan-test/fixed/x 2>/dev/null && echo wrote; ' +
         'cat /data/deep/kept; echo kept > /data/deep/kept; echo more >> program; stat -c %U /data/deep/kept; chmod 600 /data/deep/kept';
       const first = await rooms.run(rooms.shell(script, more));
-      expect(first.stdout).toBe('/workspace\nuploaded\nfixed\nunit\n');
+      const owner = isOwn ? 'unit' : 'root';
+      expect(first.stdout).toBe(`/workspace\nuploaded\nfixed\n${owner}\n`);
       const second = await rooms.run(rooms.shell(script, more));
-      expect(second.stdout).toBe('/workspace\nuploadedmore\n\nfixed\nkept\nunit\n');
+      expect(second.stdout).toBe(`/workspace\nuploadedmore\n\nfixed\nkept\n${owner}\n`);
       expect(readFileSync(join(storage, 'kept'), 'utf8')).toBe('kept\n');
     });
 
@@ -108,8 +121,9 @@ export function unitIsolationSuite(tested: IsolationUnderTest): void {
     });
 
     test('in memory count as memory of the unit', async () => {
+      const file = isOwn ? '/tmp/big' : '/dev/shm/big';
       const { state, stdout } = await rooms.run(
-        rooms.shell('head -c 200000000 /dev/zero > /tmp/big; stat -c %s /tmp/big; exit 3', { memory: 64 << 20 }),
+        rooms.shell(`head -c 200000000 /dev/zero > ${file}; stat -c %s ${file}; exit 3`, { memory: 64 << 20 }),
       );
       expect(state).toMatchObject({ phase: 'exited', code: expect.any(Number) });
       expect(Number(stdout || 0)).toBeLessThanOrEqual(64 << 20);
@@ -127,7 +141,7 @@ export function unitIsolationSuite(tested: IsolationUnderTest): void {
       expect(readFileSync(`/proc/${pid}/comm`, 'utf8')).toBe('sleep\n');
     });
 
-    test('of two units have different users, neither of them root', async () => {
+    test.runIf(isOwn)('of two units have different users, neither of them root', async () => {
       const [first, second] = [await waiting('id -u; echo ready; exec sleep 600'), await waiting('id -u; echo ready; exec sleep 600')];
       const users = await Promise.all([first, second].map(async ({ room }) => (await rooms.output(room, 'stdout')).split('\n')[0]));
       expect(users[0]).not.toBe(users[1]);
@@ -161,9 +175,17 @@ export function unitIsolationSuite(tested: IsolationUnderTest): void {
   });
 
   describe('rights', () => {
-    test('are none: no capabilities, no new privileges, a filter', async () => {
+    /** Of the five sets, those that processes get without a program that has rights of its own. */
+    const expectRights = (status: string): void => {
+      const sets = [...status.matchAll(/^Cap(\w+):\s*(\w+)$/gm)].map((match) => [match[1], match[2]!]);
+      const none = '0'.repeat(16);
+      const some = isOwn ? none : fewRights;
+      expect(Object.fromEntries(sets)).toEqual({ Inh: none, Prm: some, Eff: some, Bnd: some, Amb: none });
+    };
+
+    test('are none, or few: capabilities, no new privileges, a filter', async () => {
       const status = await rooms.printed('grep -E "^(Cap|NoNewPrivs|Seccomp:)" /proc/self/status');
-      expect(status.match(/^Cap\w+:\s*0+$/gm)).toHaveLength(5);
+      expectRights(status);
       expect(status).toMatch(/NoNewPrivs:\s*1/);
       expect(status).toMatch(/Seccomp:\s*2/);
     });
@@ -174,18 +196,27 @@ export function unitIsolationSuite(tested: IsolationUnderTest): void {
         room,
         'id -u; grep -E "^(Cap|NoNewPrivs|Seccomp:)" /proc/self/status; touch /etc/x 2>/dev/null && echo wrote',
       );
-      expect(stdout).not.toMatch(/^0$/m);
-      expect(stdout.match(/^Cap\w+:\s*0+$/gm)).toHaveLength(5);
+      expectRights(stdout);
       expect(stdout).toMatch(/Seccomp:\s*2/);
+      if (!isOwn) return;
+      expect(stdout).not.toMatch(/^0$/m);
       expect(stdout).not.toContain('wrote');
     });
 
-    test('programs that would become root stay what they are', async () => {
+    test.runIf(isOwn)('programs that would become root stay what they are', async () => {
       const script =
         'for p in su mount passwd; do f=$(command -v $p) && ls -ln $f >/dev/null; done; su -c id root </dev/null 2>&1 | grep -c "uid=0"; find / -xdev -perm -4000 2>/dev/null | head -1 >/dev/null; id -u';
       const seen = (await rooms.printed(script)).trim().split('\n');
       expect(seen[0]).toBe('0');
       expect(seen.at(-1)).not.toBe('0');
+    });
+
+    test('files of the node are not reachable through its processes', async () => {
+      const seen = await rooms.printed(
+        'for p in /proc/[0-9]*; do ls $p/root/proc/1 >/dev/null 2>&1 && cat $p/comm; done; cat /proc/1/root/etc/hostname; echo end',
+      );
+      // Of its own processes only.
+      expect(seen.replaceAll(/^(sh|ls|cat|busybox)\n/gm, '')).toBe('end\n');
     });
 
     test.each([

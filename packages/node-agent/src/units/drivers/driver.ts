@@ -13,6 +13,8 @@ export interface UnitRoom {
   readonly pullConfig?: string;
   /** Empty only with an image, which then says what to run. */
   readonly command: readonly string[];
+  /** For the program of the image; only without a command. */
+  readonly args?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly workingDirectory?: string;
   /** A folder on the node with uploaded files; the program sees it at `uploadPath` and may write there. */

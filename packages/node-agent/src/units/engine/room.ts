@@ -54,7 +54,7 @@ export async function resolveRoom({ name, spec, uploaded }: UnitRecord, sources:
     hostname: hostnameOf(spec),
     ...(spec.image !== undefined && { image: spec.image }),
     ...(secrets?.pullConfig !== undefined && { pullConfig: secrets.pullConfig }),
-    command: [...(spec.command ?? []), ...(spec.args ?? [])],
+    ...wordsOf(spec),
     environment: { ...ownVariables(spec), ...literals(spec), ...secrets?.env },
     ...(spec.workingDirectory !== undefined && { workingDirectory: spec.workingDirectory }),
     ...(uploaded && { uploads }),
@@ -65,6 +65,11 @@ export async function resolveRoom({ name, spec, uploaded }: UnitRecord, sources:
     memory: spec.memory,
     devices: spec.devices.map((uuid) => deviceOf(uuid, devices)),
   };
+}
+
+/** Arguments without a command are for the program of the image. */
+function wordsOf({ image, command, args = [] }: NodeUnitSpec): Pick<UnitRoom, 'command' | 'args'> {
+  return image !== undefined && command === undefined ? { command: [], args } : { command: [...(command ?? []), ...args] };
 }
 
 function hostnameOf({ owner, rank, peers = [] }: NodeUnitSpec): string {

@@ -15,6 +15,13 @@ export function environmentOf(room: UnitRoom, home: string, user: string): Recor
     LOGNAME: user,
     HOSTNAME: room.hostname,
     LANG: 'C.UTF-8',
+    ...sharedEnvironment(room),
+  };
+}
+
+/** The part that does not depend on where the files of a unit come from. */
+export function sharedEnvironment(room: UnitRoom): Record<string, string> {
+  return {
     ...(room.tty ? { TERM: 'xterm-256color' } : {}),
     ...visibleDevices(room),
     ...room.environment,
@@ -23,7 +30,7 @@ export function environmentOf(room: UnitRoom, home: string, user: string): Recor
 }
 
 /** Libraries of the vendors show all GPUs unless they are told which; an empty list shows none. */
-function visibleDevices(room: UnitRoom): Record<string, string> {
+export function visibleDevices(room: UnitRoom): Record<string, string> {
   const of = (vendor: string): string =>
     room.devices
       .filter((device) => device.vendor === vendor)

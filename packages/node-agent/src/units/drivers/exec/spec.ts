@@ -59,14 +59,19 @@ function mountPairs(room: UnitRoom): Pair[] {
 }
 
 async function devicePairs(room: UnitRoom): Promise<Pair[]> {
+  return (await presentDeviceFiles(room)).map((file): Pair => ['device', file]);
+}
+
+/** The device files of a unit. Rejects with a UnitProblem if one that it must have does not exist. */
+export async function presentDeviceFiles(room: UnitRoom): Promise<string[]> {
   const { required, optional } = deviceFilesOf(room);
-  const found: Pair[] = [];
+  const found: string[] = [];
   for (const file of [...required, ...optional]) {
     const isDevice = await stat(file).then(
       (stats) => stats.isCharacterDevice() || stats.isBlockDevice(),
       () => false,
     );
-    if (isDevice) found.push(['device', file]);
+    if (isDevice) found.push(file);
     else if (required.includes(file))
       throw new UnitProblem('DeviceUnavailable', `the device file ${file} of a GPU does not exist on this node`);
   }

@@ -1,0 +1,107 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** What a container engine answers instead of what was asked for. */
+export class EngineError extends Error {
+  override readonly name = 'EngineError';
+  /** Of HTTP; 0 if the engine did not answer. */
+  readonly status: number;
+
+  constructor(status: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+export interface EngineRequest {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** The API of a container engine: HTTP on a socket of the machine. */
+export class Engine {
+  readonly socketPath: string;
+
+  constructor(socketPath: string) {
+    this.socketPath = socketPath;
+  }
+
+  /** The answer, parsed; undefined if it is empty. Rejects with an EngineError. */
+  async call<T>(request: EngineRequest): Promise<T> {
+    const answer = await text(await this.stream(request));
+    return (answer === '' ? undefined : JSON.parse(answer)) as T;
+  }
+
+  /** The same, but undefined if there is no such thing. */
+  async find<T>(request: EngineRequest): Promise<T | undefined> {
+    try {
+      return await this.call<T>(request);
+    } catch (error) {
+      if (error instanceof EngineError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** The body of an answer while it comes in. */
+  async stream(request: EngineRequest): Promise<IncomingMessage> {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      this.#send(request).once('response', resolve).once('error', reject);
+    }).catch((error: unknown) => {
+      throw unreachable(error);
+    });
+    if (response.statusCode! < 400) return response;
+    throw new EngineError(response.statusCode!, messageIn(await text(response)));
+  }
+
+  /** A connection that carries the streams of a command. Rejects with an EngineError. */
+  async hijack(request: EngineRequest): Promise<Socket> {
+    return new Promise<Socket>((resolve, reject) => {
+      const sent = this.#send({ ...request, headers: { ...request.headers, connection: 'Upgrade', upgrade: 'tcp' } });
+      sent.once('upgrade', (_response, socket: Socket, head) => {
+        if (head.length > 0) socket.unshift(head);
+        // An error is followed by `close`, where everybody waits.
+        socket.on('error', () => {});
+        resolve(socket);
+      });
+      sent.once('response', (response) => {
+        text(response).then((answer) => reject(new EngineError(response.statusCode!, messageIn(answer))), reject);
+      });
+      sent.once('error', (error) => reject(unreachable(error)));
+    });
+  }
+
+  #send({ method = 'GET', path, body, headers = {}, signal }: EngineRequest): ReturnType<typeof httpRequest> {
+    const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    const sent = httpRequest({
+      method,
+      path,
+      headers: {
+        host: 'localhost',
+        ...(content && { 'content-type': 'application/json', 'content-length': content.length }),
+        ...headers,
+      },
+      // A command may go on writing when its input has ended.
+      createConnection: () => connect({ path: this.socketPath, allowHalfOpen: true }),
+      ...(signal && { signal }),
+    });
+    sent.end(content);
+    return sent;
+  }
+}
+
+function unreachable(error: unknown): EngineError {
+  return new EngineError(0, `the container engine does not answer: ${(error as Error).message}`, { cause: error });
+}
+
+function messageIn(answer: string): string {
+  try {
+    const { message, cause } = JSON.parse(answer) as { readonly message?: string; readonly cause?: string };
+    return message ?? cause ?? answer;
+  } catch {
+    return answer.trim();
+  }
+}

@@ -1,0 +1,21 @@
+import { join } from 'node:path';
+import { openContainerDriver } from './container/open.ts';
+import type { UnitDriver } from './driver.ts';
+import { openExecDriver } from './exec/open.ts';
+
+export interface MachineDrivers extends AsyncDisposable {
+  readonly all: readonly UnitDriver[];
+}
+
+/** The drivers of this machine. Programs do not end with them. */
+export async function openDrivers(stateDirectory: string): Promise<MachineDrivers> {
+  const hidden = [stateDirectory];
+  const exec = await openExecDriver({ directory: join(stateDirectory, 'exec'), hidden });
+  const container = await openContainerDriver({ directory: join(stateDirectory, 'containers'), hidden, exec });
+  return { all: [exec, container], [Symbol.asyncDispose]: () => container[Symbol.asyncDispose]() };
+}
+
+/** Drivers that somebody else has opened, and closes. */
+export function givenDrivers(all: readonly UnitDriver[]): MachineDrivers {
+  return { all, [Symbol.asyncDispose]: async () => {} };
+}
