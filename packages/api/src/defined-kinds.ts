@@ -1,4 +1,5 @@
 import { allocationKind } from './compute/allocation.ts';
+import { gpuStorageKind } from './compute/gpu-storage.ts';
 import { gpuUnitKind } from './compute/gpu-unit.ts';
 import { offeringKind } from './compute/offering.ts';
 import { computeUsageKind } from './compute/usage.ts';
@@ -9,6 +10,7 @@ import { nodeEnrollmentKind } from './fleet/node-enrollment.ts';
 import { nodeScriptKind } from './fleet/node-script.ts';
 import { nodeTaskKind } from './fleet/node-task.ts';
 import { nodeUnitKind } from './fleet/node-unit.ts';
+import { nodeVolumeKind } from './fleet/node-volume.ts';
 import { fleetQuotaKind } from './fleet/quota.ts';
 import { nodeReservationKind } from './fleet/reservation.ts';
 
@@ -20,9 +22,11 @@ export const definedKinds: readonly KindDefinition[] = [
   nodeScriptKind,
   nodeBookingKind,
   nodeUnitKind,
+  nodeVolumeKind,
   offeringKind,
   allocationKind,
   gpuUnitKind,
+  gpuStorageKind,
   fleetQuotaKind,
   nodeReservationKind,
   computeUsageKind,

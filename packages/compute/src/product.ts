@@ -3,11 +3,13 @@ import {
   computeUsageKind,
   fleetQuotaKind,
   gpuNodeKind,
+  gpuStorageKind,
   gpuUnitKind,
   logicalClusterKind,
   nodeBookingKind,
   nodeReservationKind,
   nodeUnitKind,
+  nodeVolumeKind,
   offeringKind,
   type PermissionClaim,
   unitLabel,
@@ -16,6 +18,7 @@ import {
 import type { PolicyRule, Product } from '@capstan/platform';
 import { allocations } from './allocations/controller.ts';
 import type { SchedulerOptions } from './allocations/scheduler.ts';
+import { storages } from './storages/controller.ts';
 import { type UnitOptions, units } from './units/controller.ts';
 import { leaseKind } from './units/copies.ts';
 
@@ -30,7 +33,11 @@ const rules: readonly PolicyRule[] = [
   },
   { apiGroups: [nodeBookingKind.group], resources: [nodeBookingKind.resource], verbs: [...read, 'create', 'patch', 'update'] },
   { apiGroups: [offeringKind.group], resources: [offeringKind.resource], verbs: read },
-  { apiGroups: [nodeUnitKind.group], resources: [nodeUnitKind.resource], verbs: [...read, 'create', 'patch', 'delete'] },
+  {
+    apiGroups: [nodeUnitKind.group],
+    resources: [nodeUnitKind.resource, nodeVolumeKind.resource],
+    verbs: [...read, 'create', 'patch', 'delete'],
+  },
   { apiGroups: [nodeUnitKind.group], resources: [`${nodeUnitKind.resource}/secrets`], verbs: ['update'] },
   { apiGroups: [leaseKind.group], resources: [leaseKind.resource], verbs: read },
   { nonResourceURLs: [usagePath], verbs: ['get', 'post'] },
@@ -51,10 +58,13 @@ const claims: readonly PermissionClaim[] = [
   },
 ];
 
+/** The kinds that tenants write. */
+const ordered = [allocationKind, gpuUnitKind, gpuStorageKind];
+
 /** Tenants order, and only read what the platform tells them. */
 const tenantRules: readonly PolicyRule[] = [
-  { apiGroups: [allocationKind.group], resources: [allocationKind.resource, gpuUnitKind.resource], verbs: ['*'] },
-  { apiGroups: [allocationKind.group], resources: [`${allocationKind.resource}/status`, `${gpuUnitKind.resource}/status`], verbs: ['get'] },
+  { apiGroups: [allocationKind.group], resources: ordered.map(({ resource }) => resource), verbs: ['*'] },
+  { apiGroups: [allocationKind.group], resources: ordered.map(({ resource }) => `${resource}/status`), verbs: ['get'] },
   { apiGroups: [allocationKind.group], resources: [offeringKind.resource, computeUsageKind.resource], verbs: read },
 ];
 
@@ -62,7 +72,7 @@ const tenantRules: readonly PolicyRule[] = [
 export function computeProduct(options: Partial<SchedulerOptions> & UnitOptions = {}): Product {
   return {
     name: 'compute',
-    kinds: [offeringKind, allocationKind, gpuUnitKind, computeUsageKind],
+    kinds: [offeringKind, ...ordered, computeUsageKind],
     catalogs: [offeringKind],
     boundBy: ['project', 'home'],
     claims,
@@ -70,6 +80,7 @@ export function computeProduct(options: Partial<SchedulerOptions> & UnitOptions 
     rules,
     controllers: [
       { name: 'allocations', make: ({ tenants }) => allocations(tenants, options) },
+      { name: 'storages', make: ({ tenants, platform }) => storages(tenants, platform, options) },
       { name: 'units', make: ({ tenants, platform }) => units(tenants, platform, options) },
     ],
   };

@@ -7,6 +7,7 @@ import {
   nodeScriptKind,
   nodeTaskKind,
   nodeUnitKind,
+  nodeVolumeKind,
 } from '@capstan/api';
 import type { PolicyRule, Product } from '@capstan/platform';
 import { cleaning } from './cleaning/controller.ts';
@@ -38,6 +39,7 @@ export function fleetProduct(options: NodeOptions = {}): Product {
       nodeScriptKind,
       nodeBookingKind,
       nodeUnitKind,
+      nodeVolumeKind,
       fleetQuotaKind,
       nodeReservationKind,
     ],

@@ -22,6 +22,7 @@ import { openCleaned } from './units/records/remembered.ts';
 import { type UnitOptions, UnitRunner } from './units/unit-runner.ts';
 import { Installation } from './upgrade/installation.ts';
 import { Upgrader } from './upgrade/upgrader.ts';
+import { type VolumeOptions, VolumeRunner } from './volumes/volume-runner.ts';
 
 export interface AgentOptions {
   readonly stateDirectory: string;
@@ -50,6 +51,8 @@ export interface AgentOptions {
   readonly environment?: NodeJS.ProcessEnv;
   /** How units are run. By default with the drivers that this machine has, and only if they isolate units. */
   readonly units?: Partial<UnitOptions>;
+  /** How volumes are kept. By default with limits if this machine has loop devices. */
+  readonly volumes?: VolumeOptions;
   readonly onReady?: (node: string) => void;
 }
 
@@ -125,6 +128,15 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   await using runner = await TaskRunner.open({ client, node, stateDirectory, gpus, cleaned, backoff, driver: options.processDriver, log });
   tasks = runner;
   await using drivers = options.units?.drivers ? givenDrivers(options.units.drivers) : await openDrivers(stateDirectory);
+  await using volumes = await VolumeRunner.open({
+    ...options.volumes,
+    client,
+    node,
+    stateDirectory,
+    isInUse: (volume) => units?.uses(volume) ?? true,
+    backoff,
+    log,
+  });
   await using unitRunner = await UnitRunner.open({
     allowUnisolated: false,
     ...options.units,
@@ -133,6 +145,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
     node,
     stateDirectory,
     cleaned,
+    storages: volumes.folders,
     gpus,
     backoff,
     log,
@@ -145,7 +158,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
     report();
   };
   const first = gpus.inspect().then(begin, begin);
-  const work = Promise.all([first, reporter.run(running), runner.run(running), unitRunner.run(running)]);
+  const work = Promise.all([first, reporter.run(running), runner.run(running), unitRunner.run(running), volumes.run(running)]);
   const serving = controlPlane.run(running);
   try {
     const upgraded = upgrader.run(running).then((isDue) => (isDue ? true : serving.then(() => false)));

@@ -574,6 +574,8 @@ export type Allocation = {
     /** Whether other nodes may be used if there are too few with the same value. */
     readonly strength: "Required" | "Preferred";
   };
+  /** Only this node, such as the one that has a storage. */
+  readonly node?: string;
   /** Orders with a higher number are served first. */
   readonly priority: number;
   /** State of the order. */
@@ -649,6 +651,8 @@ export type AllocationInput = {
     /** Whether other nodes may be used if there are too few with the same value. */
     readonly strength: "Required" | "Preferred";
   };
+  /** Only this node, such as the one that has a storage. */
+  readonly node?: string;
   /** Orders with a higher number are served first. */
   readonly priority?: number;
 };

@@ -35,11 +35,17 @@ export const allocationKind = defineKind({
           resources: optional(object('Resources on each node, instead of an offering.', resourcesFields)),
           nodes: withDefault(integer('Number of nodes that get the offering each: all of them or none.', { minimum: 1, maximum: 1024 }), 1),
           topology: optional(topology),
+          node: optional(objectName('Only this node, such as the one that has a storage.')),
           priority: withDefault(integer('Orders with a higher number are served first.', { minimum: -1000, maximum: 1000 }), 0),
         },
         {
           rules: [
             immutable,
+            {
+              rule: '!has(self.node) || self.nodes == 1',
+              message: 'must be absent if there are several nodes',
+              fieldPath: '.node',
+            },
             {
               rule: 'has(self.offering) != has(self.resources)',
               message: 'must be set if resources is not, and only then',

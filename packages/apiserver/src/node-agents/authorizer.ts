@@ -15,6 +15,7 @@ import {
   nodeScriptKind,
   nodeTaskKind,
   nodeUnitKind,
+  nodeVolumeKind,
   renewPath,
   rootCluster,
   serversPath,
@@ -42,6 +43,9 @@ const publicPages = new Map([
 ]);
 const publicFolders = [authorityByHashPath, agentFilesPath];
 const harmless = /^\/(api|apis|openapi|version|healthz|livez|readyz)(\/|$)/;
+
+/** Kinds in the namespace of a node that its agent works on. */
+const workKinds: ReadonlySet<string> = new Set([nodeTaskKind, nodeUnitKind, nodeVolumeKind].map(({ resource }) => resource));
 
 const readVerbs = new Set(['get', 'list', 'watch']);
 const statusVerbs = new Set(['get', 'patch', 'update']);
@@ -82,7 +86,7 @@ function mayAgent(node: string, attributes: Attributes, platform: () => ClusterI
   if (group === fleetGroup && resource === nodeScriptKind.resource && subresource === '') return verb === 'get' && name !== '';
   if (namespace !== nodeNamespace(node)) return false;
   if (group === 'coordination.k8s.io' && resource === 'leases' && subresource === '') return leaseVerbs.has(verb);
-  if (group === fleetGroup && (resource === nodeTaskKind.resource || resource === nodeUnitKind.resource))
+  if (group === fleetGroup && workKinds.has(resource))
     return subresource === '' ? readVerbs.has(verb) : subresource === 'status' && statusVerbs.has(verb);
   return false;
 }

@@ -1,17 +1,20 @@
 import {
   allocationKind,
   type GPUNode,
+  type GPUStorage,
   type GPUUnit,
   gpuNodeKind,
+  gpuStorageKind,
   gpuUnitKind,
   type NodeUnit,
   nodeNamespace,
   nodeUnitKind,
 } from '@capstan/api';
-import type { Client } from '@capstan/client';
+import { type Client, objectKey } from '@capstan/client';
 import { acrossEndpoints, controller, done, type Endpoints, type Runnable, requeueAfter } from '@capstan/controller';
 import { copiesOf, nodeConcernsUnits, ownedByName, ownerKey, podKind, unitPods, unitsOn } from './copies.ts';
 import { decide } from './decide.ts';
+import { mountingUnits } from './mounts.ts';
 import { abandonedUnits, orphans } from './orphans.ts';
 import { Owners } from './owners.ts';
 import { Work } from './work.ts';
@@ -25,7 +28,7 @@ const mostSteps = 100;
 
 /** Units of all tenants, and their NodeUnits in root:platform. */
 export function units(tenants: Endpoints, platform: Client, { now = Date.now }: UnitOptions = {}): Runnable {
-  const owners = new Owners();
+  const owners = new Owners(gpuUnitKind);
   const abandoned = abandonedUnits();
   const sweeper = orphans(owners, abandoned);
   const each = controller('units')
@@ -33,6 +36,7 @@ export function units(tenants: Endpoints, platform: Client, { now = Date.now }: 
     .reads((informers, at) => copiesOf(informers, at(platform), now))
     .owns(allocationKind)
     .owns(podKind, unitPods)
+    .watches<GPUStorage>(gpuStorageKind, (storage, copies) => mountingUnits(copies.units, objectKey(storage)).map(objectKey))
     .watches<NodeUnit>(nodeUnitKind, (one) => [ownerKey(one)], { client: platform })
     .watches<GPUNode>(gpuNodeKind, ({ metadata: { name = '' } }, { nodeUnits }) => unitsOn(nodeUnits, nodeNamespace(name)).map(ownerKey), {
       client: platform,
@@ -58,7 +62,7 @@ export function units(tenants: Endpoints, platform: Client, { now = Date.now }: 
   const followed: Runnable = {
     name: each.name,
     run: async (context) => {
-      owners.add({ client: context.client, units: context.informers.informer<GPUUnit>(gpuUnitKind) }, context.signal);
+      owners.add({ client: context.client, objects: context.informers.informer(gpuUnitKind) }, context.signal);
       await each.run(context);
     },
   };

@@ -2,7 +2,11 @@ import {
   type Allocation,
   allocationKind,
   type GPUNode,
+  type GPUStorage,
+  type GPUUnit,
   gpuNodeKind,
+  gpuStorageKind,
+  gpuUnitKind,
   type NodeBooking,
   type NodeUnit,
   nodeBookingKind,
@@ -15,6 +19,7 @@ import { formatKey, type Informer, type InformerFactory, type ObjectKey } from '
 import { controllerOf, type Predicate } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { type Lease, LeaseTimes } from './lease-times.ts';
+import { unitsMounting } from './mounts.ts';
 import { nodeStateOf } from './nodes.ts';
 
 export const podKind = { group: '', version: 'v1', resource: 'pods', namespaced: true };
@@ -27,6 +32,8 @@ const byNode = 'node';
 
 /** The local copies that decisions about units read. */
 export interface Copies {
+  readonly units: Informer<GPUUnit>;
+  readonly storages: Informer<GPUStorage>;
   readonly allocations: Informer<Allocation>;
   readonly pods: Informer;
   readonly nodeUnits: Informer<NodeUnit>;
@@ -46,6 +53,8 @@ export function copiesOf(informers: InformerFactory, there: InformerFactory, now
     else leases.see(object);
   });
   return {
+    units: unitsMounting(informers.informer<GPUUnit>(gpuUnitKind)),
+    storages: informers.informer<GPUStorage>(gpuStorageKind),
     allocations,
     pods: informers.informer(podKind, unitPods),
     nodeUnits: nodeUnitsOf(there),

@@ -3,6 +3,7 @@ import { hasFinalizer } from '@capstan/controller';
 import { type JsonObject, type KubeObject, sameJson } from '@capstan/machinery';
 import { type Cause, causeOf, nextLimits } from './ending.ts';
 import { allocationFor, allocationName, nodeUnitFor } from './making.ts';
+import { mountsOf } from './mounts.ts';
 import { fencedAfter, nodeOf, nodeStateOf } from './nodes.ts';
 import { isOfRun, podFor, podStatus, storedStatus } from './pod.ts';
 import { isChanged } from './program.ts';
@@ -106,13 +107,16 @@ function prepare(scene: Scene): Step {
     );
   const tidied = tidy(scene);
   if (tidied !== undefined) return tidied;
+  const mounts = mountsOf(unit, scene.storage);
+  if (mounts.kind !== 'ready') return waitForStorages(scene, mounts);
   const allocation = allocationOf(scene);
-  if (allocation === undefined) return { kind: 'allocate', allocation: allocationFor(unit) };
+  if (allocation === undefined) return { kind: 'allocate', allocation: allocationFor(unit, mounts.node) };
   // While the scheduler works. The allocation has an owner reference; everything that comes later needs the finalizer.
   if (!hasFinalizer(unit, unitFinalizer)) return { kind: 'protect' };
   const { phase, message, parts = [], conditions = [] } = allocation.status ?? {};
   // An order cannot be changed, so another one takes its place.
-  if (phase !== 'Active' && allocation.spec.priority !== unit.spec.priority)
+  const isElsewhere = mounts.node !== undefined && (phase === 'Active' ? parts[0]?.node : allocation.spec.node) !== mounts.node;
+  if (isElsewhere || (phase !== 'Active' && allocation.spec.priority !== unit.spec.priority))
     return begin(scene, allocationName(unit, (unit.status?.run ?? 0) + 1), 'waits for an allocation');
   // The scheduler has not looked at it yet, and most orders are granted at once.
   if (phase === undefined && allocation.metadata.deletionTimestamp === undefined) return wait();
@@ -122,6 +126,9 @@ function prepare(scene: Scene): Step {
       allocation.metadata.deletionTimestamp === undefined ? (message ?? 'waits for an allocation') : 'its allocation is being deleted';
     return report(scene, waitingStatus(scene, 'Allocated', { status: 'False', reason, message: words })) ?? wait();
   }
+  // The storages controller sees the allocation, too, and chooses its node.
+  if (mounts.unbound.length > 0)
+    return waitForStorages(scene, { kind: 'waiting', message: `waits for the storage ${mounts.unbound[0]} on ${parts[0]!.node}` });
   const missing = parts.filter(({ node }) => scene.booking(node, allocation) === undefined);
   if (missing.length > 0) return readBookings(scene, missing);
   return {
@@ -131,6 +138,14 @@ function prepare(scene: Scene): Step {
       parts.map(({ node }) => node),
     ),
   };
+}
+
+/** A unit keeps its allocation while a storage is prepared, and gives it back if somebody has to help first. */
+function waitForStorages(scene: Scene, { kind, message }: { readonly kind: 'waiting' | 'failed'; readonly message: string }): Step {
+  const held = scene.allocations.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  if (kind === 'failed' && held.length > 0) return { kind: 'release', allocations: held };
+  const reason = kind === 'failed' ? 'Failed' : 'Waiting';
+  return report(scene, waitingStatus(scene, 'StoragesReady', { status: 'False', reason, message })) ?? wait();
 }
 
 /** Copies may be behind. An allocation whose booking was removed by hand never starts. */

@@ -12,6 +12,7 @@ import {
 } from '@capstan/api';
 import { clusterOf } from '@capstan/client';
 import { withController } from '@capstan/controller';
+import { storageNames } from './mounts.ts';
 import { addressOf } from './nodes.ts';
 import { programFields } from './program.ts';
 import type { Scene } from './scene.ts';
@@ -24,21 +25,32 @@ export function allocationName({ metadata: { name = '', uid = '' } }: GPUUnit, r
   return `${name.slice(0, longestName - suffix.length)}${suffix}`;
 }
 
-export function allocationFor(unit: GPUUnit): Allocation {
+/** `node` has the storages of the unit, if there is one. */
+export function allocationFor(unit: GPUUnit, node?: string): Allocation {
   const { offering, resources, nodes, priority } = unit.spec;
-  const spec = { ...(offering !== undefined && { offering }), ...(resources && { resources }), nodes, priority } as AllocationSpec;
+  const spec = {
+    ...(offering !== undefined && { offering }),
+    ...(resources && { resources }),
+    nodes,
+    ...(node !== undefined && { node }),
+    priority,
+  } as AllocationSpec;
   const metadata = { name: unit.status?.allocation ?? '', namespace: unit.metadata.namespace ?? '' };
   return withController(newObject(allocationKind, { metadata, spec }) as Allocation, unit);
 }
 
 /** The NodeUnit of the current start on one of its nodes. It never has more than the booking says. */
 export function nodeUnitFor(
-  { unit, node }: Pick<Scene, 'unit' | 'node'>,
+  { unit, node, storage }: Pick<Scene, 'unit' | 'node' | 'storage'>,
   { allocation, entry, rank }: { readonly allocation: Allocation; readonly entry: BookingEntry; readonly rank: number },
 ): NodeUnit {
   const { name = '', namespace = '', uid = '' } = unit.metadata;
   const { run = 0, members = [] } = unit.status ?? {};
   const peers = members.map((one) => ({ rank: one.rank, address: addressOf(node(one.node), one.node) }));
+  const storages = storageNames(unit).flatMap((one) => {
+    const uid = storage(one)?.status?.volume;
+    return uid === undefined ? [] : [{ storage: one, uid }];
+  });
   const exclusive = entry.exclusive ?? false;
   const spec: NodeUnit['spec'] = {
     ...programFields(unit.spec),
@@ -51,6 +63,7 @@ export function nodeUnitFor(
     exclusive,
     rank,
     ...(peers.length > 1 && { peers }),
+    ...(storages.length > 0 && { storages }),
   };
   const metadata = { name: nodeUnitName(uid, run), namespace: nodeNamespace(members[rank]!.node) };
   return newObject(nodeUnitKind, { metadata, spec }) as NodeUnit;

@@ -3,6 +3,7 @@ import {
   type BookingEntry,
   finalNodeUnitPhases,
   type GPUNode,
+  type GPUStorage,
   type GPUUnit,
   type GPUUnitStatus,
   type NodeUnit,
@@ -28,6 +29,8 @@ export interface Scene {
   /** The part of a node that an allocation has. */
   readonly booking: (node: string, allocation: Allocation) => BookingEntry | undefined;
   readonly offering: (name: string) => Offering | undefined;
+  /** A storage of the namespace. */
+  readonly storage: (name: string) => GPUStorage | undefined;
   /** Nodes of which the server itself has said that they have no NodeUnit of the current start. */
   readonly absent: ReadonlySet<string>;
   /** Nodes whose bookings were read from the server. */

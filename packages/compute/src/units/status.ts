@@ -6,7 +6,7 @@ import { isChanged, programHash } from './program.ts';
 import type { Place, Scene } from './scene.ts';
 
 /** All conditions of a unit. */
-export type UnitCondition = 'Allocated' | 'Configured' | 'Started' | 'Ready' | 'Isolated' | 'NodeReachable';
+export type UnitCondition = 'Allocated' | 'Configured' | 'StoragesReady' | 'Started' | 'Ready' | 'Isolated' | 'NodeReachable';
 
 type Report = Pick<Condition, 'status' | 'reason' | 'message'>;
 
@@ -22,16 +22,18 @@ export function nextStart(
 }
 
 /** The status of a unit that waits for something before its nodes are known. */
-export function waitingStatus(scene: Scene, condition: 'Allocated' | 'Configured', report: Report): GPUUnitStatus {
+export function waitingStatus(scene: Scene, condition: 'Allocated' | 'Configured' | 'StoragesReady', report: Report): GPUUnitStatus {
   const status: GPUUnitStatus = { ...kept(scene.unit), phase: 'Pending', message: report.message.slice(0, mostWords) };
-  return withConditions(scene, status, { [condition]: report, ...(condition === 'Allocated' && configured(scene)) });
+  return withConditions(scene, status, { [condition]: report, ...(condition !== 'Configured' && configured(scene)) });
 }
 
 /** The status that names the nodes, before anything is created on them. */
 export function startingStatus(scene: Scene, nodes: readonly string[]): GPUUnitStatus {
   const members = nodes.map((node, rank): UnitMember => ({ rank, node, phase: 'Pending' }));
   const status: GPUUnitStatus = { ...kept(scene.unit), phase: 'Starting', message: `starts on ${nodes.join(', ')}`, members };
-  return withConditions(scene, status, { Allocated: allocated(nodes), ...configured(scene) });
+  const storages: Partial<Record<UnitCondition, Report>> =
+    (scene.unit.spec.mounts ?? []).length > 0 ? { StoragesReady: { status: 'True', reason: 'Ready', message: '' } } : {};
+  return withConditions(scene, status, { Allocated: allocated(nodes), ...configured(scene), ...storages });
 }
 
 /** The status while programs run, start or are being stopped. */

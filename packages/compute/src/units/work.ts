@@ -11,7 +11,7 @@ import {
   nodeUnitKind,
   nodeUnitName,
 } from '@capstan/api';
-import { ApiError, type Client, isAlreadyExists, isConflict, isForbidden, isNotFound, type ResourceType } from '@capstan/client';
+import { ApiError, type Client, isAlreadyExists, isConflict, isForbidden, isNotFound, objectKey, type ResourceType } from '@capstan/client';
 import { addFinalizer, type EventRecorder, ignoring, patchStatus, removeFinalizer } from '@capstan/controller';
 import { isObject, type KubeObject } from '@capstan/machinery';
 import { type Copies, ownedBy, podKind } from './copies.ts';
@@ -74,6 +74,7 @@ export class Work {
       booking: (node, allocation) =>
         entryIn(this.#bookings.has(node) ? this.#bookings.get(node) : copies.bookings.get({ name: node }), allocation),
       offering: (name) => copies.offerings.get({ name }),
+      storage: (name) => copies.storages.get({ ...objectKey(this.#unit), name }),
       absent: this.#absent,
       readBookings: new Set(this.#bookings.keys()),
       sent: this.#sent,

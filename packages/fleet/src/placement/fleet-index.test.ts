@@ -100,6 +100,20 @@ describe('placing on one node', () => {
     expect(answer(index, ask(1, { matchLabels: { constructor: 'x' } }))).toBe('no node has the labels constructor=x');
   });
 
+  it('keeps to the node that is named, and to the nodes of the offering', () => {
+    const index = fleet(makeNode('n1', { pool: 'a', labels: { zone: 'x' } }), makeNode('n2', { pool: 'b' }), makeNode('n3', { pool: 'b' }));
+    const on = (node: string, more = {}) => ask(1, { ...more, named: { node, repair: false } });
+    expect(answer(index, on('n3'))).toBe('n3');
+    expect(answer(index, on('n4'))).toBe('there is no node n4');
+    expect(answer(index, on('n3', { pools: ['a'] }))).toBe('n3 is not one of the nodes of the offering');
+    expect(answer(index, on('n3', { matchLabels: { zone: 'x' } }))).toBe('n3 is not one of the nodes of the offering');
+    use(index, 'n3', 8);
+    expect(index.find(on('n3'))).toBeUndefined();
+    // Nothing else is kept free for it.
+    expect(index.targets(on('n3'))).toEqual(['n3']);
+    expect(index.portion(on('n3'), 'n2')).toBeUndefined();
+  });
+
   it('follows changes of a node', () => {
     const index = fleet(makeNode('n1'), makeNode('n2'));
     expect(answer(index, ask(8))).toBe('n1');

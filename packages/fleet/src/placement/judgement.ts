@@ -6,6 +6,7 @@ import { noGpus } from './shape.ts';
 
 /** Why a node cannot be used, in the order in which this is checked. A node counts for the first. */
 export const constraints = [
+  'node',
   'pool',
   'labels',
   'model',
@@ -49,6 +50,7 @@ export function judge(request: PlacementRequest, record: NodeRecord): Judgement 
 
 function firstConstraint(request: PlacementRequest, record: NodeRecord, stock: Stock): Constraint | undefined {
   const { node } = record;
+  if (request.named !== undefined && request.named.node !== node.name) return 'node';
   if (request.pools !== undefined && !request.pools.includes(node.pool)) return 'pool';
   if (!Object.entries(request.matchLabels ?? {}).every(([label, value]) => labelOf(node, label) === value)) return 'labels';
   return wantsGpus(request.size) && stock.shape === noGpus ? 'model' : (wrongGpus(request, stock) ?? busy(request, record, stock));

@@ -1,5 +1,5 @@
 import { demandOn, fits, takeFrom } from './demand.ts';
-import { type Device, isUsable, type PlacedPart } from './node.ts';
+import { type Device, isUsable, labelOf, type PlacedPart } from './node.ts';
 import type { NodeRecord, Stock } from './node-record.ts';
 import { type NamedTarget, type PlacementRequest, wantsGpus } from './request.ts';
 import { isShapeFor } from './shape.ts';
@@ -8,11 +8,20 @@ import { isShapeFor } from './shape.ts';
 export function placeNamed(request: PlacementRequest, target: NamedTarget, record: NodeRecord | undefined): PlacedPart | string {
   if (request.nodes !== 1) return `names the node ${target.node}, but needs ${request.nodes} nodes`;
   if (record === undefined) return `there is no node ${target.node}`;
+  if (!target.repair && !isOffered(request, record)) return `${target.node} is not one of the nodes of the offering`;
   if (record.node.ready !== 'True') return `${target.node} is ${record.node.ready === 'Unknown' ? 'silent' : 'not ready'}`;
   if (record.node.cordoned && !target.repair) return `${target.node} is cordoned`;
   return target.devices === undefined
     ? placeAnywhereOn(request, record)
     : placeOnDevices(request, { ...target, devices: target.devices }, record);
+}
+
+/** Those who name a node get no other nodes than those who do not. */
+function isOffered({ pools, matchLabels = {} }: PlacementRequest, { node }: NodeRecord): boolean {
+  return (
+    (pools === undefined || pools.includes(node.pool)) &&
+    Object.entries(matchLabels).every(([label, value]) => labelOf(node, label) === value)
+  );
 }
 
 function placeAnywhereOn({ size }: PlacementRequest, record: NodeRecord): PlacedPart | string {

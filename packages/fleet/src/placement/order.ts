@@ -3,7 +3,10 @@ import { parseQuantity, scaledValue } from '@capstan/machinery';
 import type { GpuWish, PlacementRequest, Share, Size, Strength } from './request.ts';
 
 /** The request of an order of an offering. Both were validated by their schemas. */
-export function requestFor(offering: OfferingSpec, { nodes, topology }: Pick<AllocationSpec, 'nodes' | 'topology'>): PlacementRequest {
+export function requestFor(
+  offering: OfferingSpec,
+  { nodes, topology, node }: Pick<AllocationSpec, 'nodes' | 'topology' | 'node'>,
+): PlacementRequest {
   const { pools, nodeSelector, strategy } = offering;
   return {
     size: sizeOf(offering),
@@ -12,6 +15,7 @@ export function requestFor(offering: OfferingSpec, { nodes, topology }: Pick<All
     ...(topology && { topology: { label: topology.label, strength: strengthOf(topology.strength) } }),
     ...(pools && { pools }),
     ...(nodeSelector && { matchLabels: nodeSelector }),
+    ...(node !== undefined && { named: { node, repair: false } }),
   };
 }
 

@@ -36,6 +36,7 @@ interface Facts {
 }
 
 const sentences: Readonly<Record<Constraint, (request: PlacementRequest, facts: Facts) => string>> = {
+  node: ({ named: target }) => `there is no node ${target!.node}`,
   pool: ({ pools }, { all }) =>
     `no node is in pool ${pools!.join(' or ')}; the pools are ${listed(distinct(all.map((one) => one.record.node.pool)))}`,
   labels: ({ matchLabels }) =>

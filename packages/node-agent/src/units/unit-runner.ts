@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import type { GpuReading, NodeUnitDriver } from '@capstan/api';
+import { type GpuReading, type NodeUnitDriver, type NodeUnitStatus, nodeUnitKind } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import type { BackoffOptions } from '@capstan/machinery';
+import { StatusReports } from '../reporting/status-reports.ts';
 import type { RoutedRequest } from '../requests/router.ts';
 import { type Moment, momentNow } from '../time/moment.ts';
 import type { UnitDriver } from './drivers/driver.ts';
@@ -10,12 +11,11 @@ import { DriverRegistry } from './drivers/registry.ts';
 import { LastContact } from './engine/contact.ts';
 import { UnitEngine } from './engine/engine.ts';
 import { uploadsIn } from './engine/removal.ts';
-import { type DeviceSource, foldersIn, resolveRoom, type StorageFolders } from './engine/room.ts';
+import { type DeviceSource, resolveRoom, type StorageFolders } from './engine/room.ts';
 import { defaultTimes, type UnitTimes } from './engine/times.ts';
 import { GuardProcesses } from './guards/guards.ts';
 import { UnitRecords } from './records/records.ts';
 import type { RememberedNames } from './records/remembered.ts';
-import { UnitReports } from './reporting/unit-reports.ts';
 import { watchUnits } from './reporting/unit-watch.ts';
 import { openSecretStore, type SecretStore } from './secrets/store.ts';
 import { unitHandlers } from './streams/handlers.ts';
@@ -28,7 +28,6 @@ export interface UnitOptions {
   /** Whether units may run where nothing separates them from each other and from the node. */
   readonly allowUnisolated: boolean;
   readonly times?: Partial<UnitTimes>;
-  readonly storages?: StorageFolders;
   readonly uploadLimits?: UnpackLimits;
 }
 
@@ -39,6 +38,7 @@ export interface UnitRunnerOptions extends UnitOptions {
   readonly stateDirectory: string;
   /** The allocations after which this node was cleaned. */
   readonly cleaned: RememberedNames;
+  readonly storages: StorageFolders;
   readonly gpus: DeviceSource & { readings(): readonly GpuReading[] };
   readonly backoff: BackoffOptions;
   readonly log: (line: string) => void;
@@ -49,7 +49,7 @@ interface Parts {
   readonly contact: LastContact;
   readonly records: UnitRecords;
   readonly secrets: SecretStore;
-  readonly reports: UnitReports;
+  readonly reports: StatusReports<NodeUnitStatus>;
   readonly engine: UnitEngine;
   readonly usage: UsageSampler;
 }
@@ -58,6 +58,7 @@ interface Parts {
 export class UnitRunner implements AsyncDisposable {
   readonly #options: UnitRunnerOptions;
   readonly #parts: Parts;
+  #isResumed = false;
   /** Serves the subresources of the Pods that show units. */
   readonly handlers: ReturnType<typeof unitHandlers>;
 
@@ -70,7 +71,7 @@ export class UnitRunner implements AsyncDisposable {
   }
 
   static async open(options: UnitRunnerOptions): Promise<UnitRunner> {
-    const { client, node, stateDirectory, gpus, backoff, log } = options;
+    const { client, node, stateDirectory, storages, gpus, backoff, log } = options;
     const directory = join(stateDirectory, 'units');
     const times = { ...defaultTimes, ...options.times };
     const records = await UnitRecords.open(directory, log);
@@ -84,8 +85,14 @@ export class UnitRunner implements AsyncDisposable {
       log,
     });
     const secrets = await openSecretStore(stateDirectory);
-    const storages = options.storages ?? foldersIn(join(stateDirectory, 'storages'));
-    const reports = new UnitReports({ client, node, backoff, log });
+    const reports = new StatusReports<NodeUnitStatus>({
+      kind: nodeUnitKind,
+      words: { one: 'unit', many: 'units' },
+      client,
+      node,
+      backoff,
+      log,
+    });
     const engine = new UnitEngine({
       records,
       drivers,
@@ -114,6 +121,14 @@ export class UnitRunner implements AsyncDisposable {
     return this.#parts.drivers.describe();
   }
 
+  /** Whether a unit that is not over mounts a volume, as far as is known. */
+  uses(volume: string): boolean {
+    if (!this.#isResumed) return true;
+    return [...this.#parts.engine.runs].some(
+      ({ isFinal, record }) => !isFinal && record.spec.storages?.some(({ uid }) => uid === volume) === true,
+    );
+  }
+
   /** The control plane has answered a request that was sent at this time. */
   reached(at: Moment): void {
     this.#parts.contact.record(at);
@@ -124,6 +139,7 @@ export class UnitRunner implements AsyncDisposable {
     const { client, node, log } = this.#options;
     const { engine, reports, usage } = this.#parts;
     await engine.resume();
+    this.#isResumed = true;
     await Promise.all([watchUnits({ client, node, engine, reports, log }, signal), usage.run(signal)]);
   }
 

@@ -153,6 +153,7 @@ export class UnitWorld {
           (entry) => (entry.allocation.uid as string) === metadata.uid && entry.attempt === status?.attempt && entry.state === 'Granted',
         ),
       offering: () => undefined,
+      storage: () => undefined,
       absent: this.#absent,
       readBookings: new Set(this.machines.map(({ name }) => name)),
       sent: new Set(),

@@ -239,7 +239,11 @@ describe('a unit that needs something', () => {
     await using agent = await start();
     const mounts = [{ storage: 'data', path: '/data', readOnly: true }];
     await agent.engine.accept(nodeUnit('n-5', { mounts, storages: [{ storage: 'data', uid: 'v1' }] }));
-    await becomes(agent, 'n-5', { phase: 'Preparing', reason: 'StorageUnavailable', message: 'the storage data is not on this node' });
+    await becomes(agent, 'n-5', {
+      phase: 'Preparing',
+      reason: 'StorageUnavailable',
+      message: 'the storage data is not on this node, or is not ready',
+    });
     mkdirSync(join(state, 'storages', 'v1'), { recursive: true });
     await becomes(agent, 'n-5', { phase: 'Running' });
     expect(driver.rooms.get('n-5 0')!.room.mounts).toEqual([{ source: join(state, 'storages', 'v1'), path: '/data', readOnly: true }]);

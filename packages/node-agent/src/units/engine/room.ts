@@ -1,30 +1,12 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { GpuInventory, GpuStatus, NodeUnitSpec } from '@capstan/api';
+import type { GpuInventory, GpuStatus, NodeUnitSpec, UnitOwner } from '@capstan/api';
 import { type RoomDevice, type RoomMount, UnitProblem, type UnitRoom } from '../drivers/driver.ts';
 import type { UnitRecord } from '../records/record.ts';
 import type { UnitSecrets } from '../secrets/store.ts';
 
 /** Where storages are on this node. */
 export interface StorageFolders {
-  /** Undefined if the storage is not on this node. */
-  pathOf(uid: string): Promise<string | undefined>;
-}
-
-/** Storages that are folders below the agent's own. */
-export function foldersIn(directory: string): StorageFolders {
-  return {
-    pathOf: async (uid) => {
-      const path = join(directory, uid);
-      const isFolder =
-        /^[A-Za-z0-9-]+$/.test(uid) &&
-        (await stat(path).then(
-          (found) => found.isDirectory(),
-          () => false,
-        ));
-      return isFolder ? path : undefined;
-    },
-  };
+  /** Undefined if the owner has no such storage on this node, or if it cannot be used at the moment. */
+  pathOf(uid: string, owner: Pick<UnitOwner, 'cluster' | 'namespace'>): Promise<string | undefined>;
 }
 
 /** The GPUs of this machine. */
@@ -100,12 +82,12 @@ function literals({ env = [] }: NodeUnitSpec): Record<string, string> {
   return Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 }
 
-async function mountsOf({ mounts = [], storages = [] }: NodeUnitSpec, folders: StorageFolders): Promise<RoomMount[]> {
+async function mountsOf({ mounts = [], storages = [], owner }: NodeUnitSpec, folders: StorageFolders): Promise<RoomMount[]> {
   return Promise.all(
     mounts.map(async ({ storage, path, readOnly }) => {
       const uid = storages.find((one) => one.storage === storage)?.uid;
-      const source = uid === undefined ? undefined : await folders.pathOf(uid);
-      if (source === undefined) throw new UnitProblem('StorageUnavailable', `the storage ${storage} is not on this node`);
+      const source = uid === undefined ? undefined : await folders.pathOf(uid, owner);
+      if (source === undefined) throw new UnitProblem('StorageUnavailable', `the storage ${storage} is not on this node, or is not ready`);
       return { source, path, readOnly };
     }),
   );

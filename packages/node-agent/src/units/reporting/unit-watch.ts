@@ -1,15 +1,15 @@
-import { type NodeUnit, nodeNamespace, nodeUnitKind } from '@capstan/api';
+import { type NodeUnit, type NodeUnitStatus, nodeNamespace, nodeUnitKind } from '@capstan/api';
 import { type Client, Informer } from '@capstan/client';
 import { Trouble } from '@capstan/machinery';
+import type { StatusReports } from '../../reporting/status-reports.ts';
 import type { UnitEngine } from '../engine/engine.ts';
-import type { UnitReports } from './unit-reports.ts';
 
 export interface UnitWatchOptions {
   /** For root:platform. */
   readonly client: Client;
   readonly node: string;
   readonly engine: Pick<UnitEngine, 'accept' | 'remove' | 'names'>;
-  readonly reports: Pick<UnitReports, 'observe' | 'forget'>;
+  readonly reports: Pick<StatusReports<NodeUnitStatus>, 'observe' | 'forget'>;
   readonly log: (line: string) => void;
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GpuInventory, GpuStatus, NodeUnitStatus } from '@capstan/api';
 import type { Moment } from '../../time/moment.ts';
@@ -6,7 +7,7 @@ import { DriverRegistry } from '../drivers/registry.ts';
 import { LastContact } from '../engine/contact.ts';
 import { UnitEngine } from '../engine/engine.ts';
 import { uploadsIn } from '../engine/removal.ts';
-import { type DeviceSource, foldersIn, resolveRoom } from '../engine/room.ts';
+import { type DeviceSource, resolveRoom } from '../engine/room.ts';
 import { defaultTimes, type UnitTimes } from '../engine/times.ts';
 import type { UnitGuards } from '../guards/guards.ts';
 import { UnitRecords } from '../records/records.ts';
@@ -62,7 +63,7 @@ export async function startEngine(options: TestEngineOptions): Promise<TestEngin
       resolveRoom(record, {
         secrets: await secrets.get(record.name),
         devices,
-        storages: foldersIn(join(directory, 'storages')),
+        storages: { pathOf: async (uid) => [join(directory, 'storages', uid)].find((path) => existsSync(path)) },
         uploads: uploadsIn(records.folder(record.name)),
       }),
     now,

@@ -39,26 +39,40 @@ export async function unpackUpload(
   const abort = (): void => void gunzip.destroy(new UploadError('the upload was cut off'));
   signal.addEventListener('abort', abort, { once: true });
   try {
-    let [bytes, entries] = [0, 0];
-    const count = (added: number): void => {
-      bytes += added;
-      if (bytes > limits.bytes) throw new UploadError(`the files have more than ${limits.bytes} bytes`);
-    };
-    for await (const entry of readTar(bounded(input.pipe(gunzip), limits))) {
-      if (++entries > limits.entries) throw new UploadError(`the archive has more than ${limits.entries} entries`);
-      if (entry.kind === 'file' && entry.size > limits.bytes) count(entry.size);
-      await unpackEntry(fresh, entry, count);
-    }
-    signal.throwIfAborted();
+    await unpackArchive(input.pipe(gunzip), fresh, { limits, signal });
     await rm(target, { recursive: true, force: true });
     await rename(fresh, target);
   } catch (error) {
     await rm(fresh, { recursive: true, force: true });
-    throw readable(error);
+    throw error;
   } finally {
     signal.removeEventListener('abort', abort);
     input.destroy();
     gunzip.destroy();
+  }
+}
+
+/** Unpacks a tar archive into a folder in which nothing else is. The folder is useless if this rejects. */
+export async function unpackArchive(
+  input: AsyncIterable<Buffer>,
+  folder: string,
+  { limits, signal }: { readonly limits: UnpackLimits; readonly signal: AbortSignal },
+): Promise<void> {
+  let [bytes, entries] = [0, 0];
+  const count = (added: number): void => {
+    bytes += added;
+    if (bytes > limits.bytes) throw new UploadError(`the files have more than ${limits.bytes} bytes`);
+  };
+  try {
+    for await (const entry of readTar(bounded(input, limits))) {
+      if (++entries > limits.entries) throw new UploadError(`the archive has more than ${limits.entries} entries`);
+      if (entry.kind === 'file' && entry.size > limits.bytes) count(entry.size);
+      await unpackEntry(folder, entry, count);
+      signal.throwIfAborted();
+    }
+    signal.throwIfAborted();
+  } catch (error) {
+    throw readable(error);
   }
 }
 

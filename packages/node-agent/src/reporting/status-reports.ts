@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type NodeUnit, type NodeUnitStatus, nodeNamespace, nodeUnitKind } from '@capstan/api';
+import { type KindDefinition, nodeNamespace } from '@capstan/api';
 import { ApiError, type Client, isConflict, isNotFound, type Resource } from '@capstan/client';
-import { Backoff, type BackoffOptions, type Json, type JsonObject, sameJson, Trouble } from '@capstan/machinery';
+import { Backoff, type BackoffOptions, type Json, type JsonObject, type KubeObject, sameJson, Trouble } from '@capstan/machinery';
 
-export interface UnitReportsOptions {
+export interface StatusReportsOptions {
+  readonly kind: KindDefinition;
+  /** One of them and several, in messages: `unit`, `units`. */
+  readonly words: { readonly one: string; readonly many: string };
   /** For root:platform. */
   readonly client: Client;
   readonly node: string;
@@ -15,47 +18,49 @@ export interface UnitReportsOptions {
   readonly preparingInterval?: number;
 }
 
-interface Report {
+interface Report<Status> {
   uid: string;
-  wanted: NodeUnitStatus;
+  wanted: Status;
   /** As the control plane has it, as far as it is known. */
-  stored: NodeUnitStatus | undefined;
+  stored: Status | undefined;
   isSending: boolean;
   /** Resolved when something is to be reported that should not wait. */
   urgent: PromiseWithResolvers<void>;
 }
 
-/** Keeps the status of NodeUnits at the control plane as it is here: writes the fields that differ, the latest of each unit, for as long as that takes. */
-export class UnitReports implements AsyncDisposable {
-  readonly #options: UnitReportsOptions;
-  readonly #units: Resource<NodeUnit>;
-  readonly #reports = new Map<string, Report>();
-  readonly #known = new Map<string, NodeUnitStatus>();
+/** Keeps the status of objects of one kind at the control plane as it is here: writes the fields that differ, the latest of each object, for as long as that takes. */
+export class StatusReports<Status extends { readonly phase: string; readonly reason?: string }> implements AsyncDisposable {
+  readonly #options: StatusReportsOptions;
+  readonly #objects: Resource;
+  readonly #reports = new Map<string, Report<Status>>();
+  readonly #known = new Map<string, Status>();
   readonly #sending = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   readonly #trouble: Trouble;
 
-  constructor(options: UnitReportsOptions) {
+  constructor(options: StatusReportsOptions) {
+    const { many } = options.words;
     this.#options = options;
-    this.#units = options.client.resource<NodeUnit>(nodeUnitKind).in(nodeNamespace(options.node));
+    this.#objects = options.client.resource(options.kind).in(nodeNamespace(options.node));
     this.#trouble = new Trouble({
       log: options.log,
-      begins: (why) => `the status of units cannot be reported: ${why}`,
-      lasts: (why, { duration, sources }) => `the status of ${sources} units has not been reported for ${duration}: ${why}`,
-      ends: ({ duration }) => `the status of units is reported again after ${duration}`,
+      begins: (why) => `the status of ${many} cannot be reported: ${why}`,
+      lasts: (why, { duration, sources }) => `the status of ${sources} ${many} has not been reported for ${duration}: ${why}`,
+      ends: ({ duration }) => `the status of ${many} is reported again after ${duration}`,
       now: () => performance.now(),
     });
   }
 
   /** The control plane has this status. */
-  observe({ metadata: { name = '' }, status = { phase: 'Pending' } }: NodeUnit): void {
+  observe({ metadata: { name = '' }, ...rest }: KubeObject & { readonly status?: Status }): void {
+    const status = rest.status ?? ({ phase: 'Pending' } as Status);
     const report = this.#reports.get(name);
     if (report === undefined) this.#known.set(name, status);
     else if (!report.isSending) report.stored = status;
   }
 
   /** The status from now on. */
-  report({ name, uid }: { readonly name: string; readonly uid: string }, status: NodeUnitStatus): void {
+  report({ name, uid }: { readonly name: string; readonly uid: string }, status: Status): void {
     if (this.#stop.signal.aborted) return;
     const report = this.#reports.get(name) ?? {
       uid,
@@ -78,7 +83,7 @@ export class UnitReports implements AsyncDisposable {
     this.#sending.add(sending);
   }
 
-  /** The NodeUnit does not exist any more. */
+  /** The object does not exist any more. */
   forget(name: string): void {
     this.#reports.delete(name);
     this.#known.delete(name);
@@ -89,7 +94,7 @@ export class UnitReports implements AsyncDisposable {
     await Promise.allSettled(this.#sending);
   }
 
-  async #send(name: string, report: Report): Promise<void> {
+  async #send(name: string, report: Report<Status>): Promise<void> {
     const { signal } = this.#stop;
     const backoff = new Backoff(this.#options.backoff);
     while (!signal.aborted && this.#reports.get(name) === report) {
@@ -103,7 +108,7 @@ export class UnitReports implements AsyncDisposable {
       const { uid, wanted } = report;
       try {
         const patch = { metadata: { uid }, status };
-        await this.#units.patch(name, { type: 'merge', patch }, { subresource: 'status', fieldManager: 'capstan-node-agent', signal });
+        await this.#objects.patch(name, { type: 'merge', patch }, { subresource: 'status', fieldManager: 'capstan-node-agent', signal });
         report.stored = wanted;
         this.#trouble.clear(name);
         backoff.reset();
@@ -115,7 +120,7 @@ export class UnitReports implements AsyncDisposable {
           return;
         }
         if (error instanceof ApiError && (error.code === 400 || error.code === 422)) {
-          this.#options.log(`the status of unit ${name} was refused: ${error.message}`);
+          this.#options.log(`the status of ${this.#options.words.one} ${name} was refused: ${error.message}`);
           this.#trouble.clear(name);
           // Repeating it would not help; the next one may be accepted.
           if (report.wanted === wanted) return;
@@ -126,7 +131,7 @@ export class UnitReports implements AsyncDisposable {
   }
 
   /** How long a report may wait for others, in milliseconds. */
-  #delay(report: Report): number {
+  #delay(report: Report<Status>): number {
     const { stepInterval = 1_000, preparingInterval = 150 } = this.#options;
     const patch = changes(report);
     if (patch !== undefined && Object.keys(patch).every((key) => key === 'step')) return stepInterval;
@@ -139,7 +144,7 @@ export class UnitReports implements AsyncDisposable {
 }
 
 /** The fields that differ, as a merge patch; undefined if there are none. */
-function changes({ wanted, stored }: Report): JsonObject | undefined {
+function changes({ wanted, stored }: Report<unknown>): JsonObject | undefined {
   const [to, from] = [wanted, stored ?? {}] as unknown as [Readonly<Record<string, Json>>, Readonly<Record<string, Json>>];
   const patch: JsonObject = {};
   for (const key of new Set([...Object.keys(to), ...Object.keys(from)])) {

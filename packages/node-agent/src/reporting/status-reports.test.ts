@@ -1,8 +1,8 @@
-import type { NodeUnitStatus } from '@capstan/api';
+import { type NodeUnitStatus, nodeUnitKind } from '@capstan/api';
 import { ApiError, type Client } from '@capstan/client';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { nodeUnit } from '../testing/node-units.ts';
-import { UnitReports } from './unit-reports.ts';
+import { nodeUnit } from '../units/testing/node-units.ts';
+import { StatusReports } from './status-reports.ts';
 
 const unit = { name: 'u-1', uid: 'uid-u-1' };
 let sent: { readonly metadata: object; readonly status: object }[];
@@ -13,13 +13,15 @@ beforeEach(() => {
   answer = async () => {};
 });
 
-function open(): UnitReports {
+function open(): StatusReports<NodeUnitStatus> {
   const patch = async (_name: string, { patch: body }: { patch: (typeof sent)[number] }): Promise<void> => {
     await answer();
     sent.push(body);
   };
   const client = { resource: () => ({ in: () => ({ patch }) }) } as unknown as Client;
-  return new UnitReports({
+  return new StatusReports<NodeUnitStatus>({
+    kind: nodeUnitKind,
+    words: { one: 'unit', many: 'units' },
     client,
     node: 'n1',
     backoff: { base: 1, max: 5 },

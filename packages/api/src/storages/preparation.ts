@@ -1,0 +1,32 @@
+import { choice, object, type ReadOf, type Rule, text, withDefault } from '../definition/schema.ts';
+
+/** Files that a storage has from the beginning: the fields that a GPUStorage and its NodeVolume have in common. */
+export const downloadFields = object(
+  'A file of the web. The node downloads it once.',
+  {
+    url: text(
+      'Its address, with http or https. It must not lead to the node itself or to services for machines, such as the metadata of a cloud.',
+      {
+        minLength: 8,
+        maxLength: 2048,
+        pattern: '^https?://[^/@\\s]+(/[^\\s]*)?$',
+      },
+    ),
+    sha256: text('SHA-256 of the file, in hexadecimal digits.', { minLength: 64, maxLength: 64, pattern: '^[0-9a-f]{64}$' }),
+    unpack: withDefault(
+      choice(
+        '`None` keeps the file under the last part of its path. `Tar` and `TarGzip` unpack it; the archive and its files must fit at the same time.',
+        ['None', 'Tar', 'TarGzip'],
+      ),
+      'None',
+    ),
+  },
+  { atomic: true },
+);
+
+export const oneSource: Rule = {
+  rule: '[has(self.storage), has(self.url)].filter(x, x).size() == 1',
+  message: 'must have exactly one of storage and url',
+};
+
+export type StorageDownload = ReadOf<typeof downloadFields>;

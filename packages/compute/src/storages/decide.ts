@@ -1,0 +1,127 @@
+import { type GPUStorageStatus, localClass, type NodeVolume, nodeOfNamespace } from '@capstan/api';
+import { hasFinalizer } from '@capstan/controller';
+import { type JsonObject, sameJson } from '@capstan/machinery';
+import { nodeStateOf } from '../units/nodes.ts';
+import { bytesOf, nodeVolumeFor } from './making.ts';
+import { type Scene, usersOf, volumeOf } from './scene.ts';
+import { boundStatus, deletingStatus, volumeStatus, waitingStatus } from './status.ts';
+
+/** The next thing to do for a storage. Afterwards, or after a crash, everything is looked at again. */
+export type Step =
+  | { readonly kind: 'protect' }
+  | { readonly kind: 'status'; readonly status: GPUStorageStatus }
+  /** Ask the server whether the node has the NodeVolume. */
+  | { readonly kind: 'look'; readonly node: string; readonly volume: string }
+  | { readonly kind: 'create'; readonly volume: NodeVolume }
+  | { readonly kind: 'change'; readonly volume: NodeVolume; readonly spec: JsonObject }
+  | { readonly kind: 'remove'; readonly volume: NodeVolume }
+  | { readonly kind: 'letGo' }
+  | { readonly kind: 'wait' };
+
+export const storageFinalizer = 'compute.capstan.dev/node-volume';
+
+const wait: Step = { kind: 'wait' };
+
+/** Decides the next step from the objects alone. */
+export function decide(scene: Scene): Step {
+  const { storage } = scene;
+  if (storage.metadata.deletionTimestamp !== undefined) return hasFinalizer(storage, storageFinalizer) ? leave(scene) : wait;
+  return storage.status?.node === undefined ? bind(scene) : keep(scene);
+}
+
+function report({ storage }: Scene, status: GPUStorageStatus): Step | undefined {
+  return sameJson(storage.status ?? {}, status) ? undefined : { kind: 'status', status };
+}
+
+type Place = { readonly node: string; readonly volume: string } | { readonly problem: string };
+
+/** Finds the node of a storage. It never changes afterwards. */
+function bind(scene: Scene): Step {
+  const place = placeOf(scene);
+  if ('problem' in place) return report(scene, waitingStatus(scene, place.problem)) ?? wait;
+  // Before anything is created elsewhere.
+  if (!hasFinalizer(scene.storage, storageFinalizer)) return { kind: 'protect' };
+  return { kind: 'status', status: boundStatus(scene, place) };
+}
+
+function placeOf(scene: Scene): Place {
+  const { storage, volumes, sibling, node } = scene;
+  const { metadata, spec } = storage;
+  if (spec.class !== localClass)
+    return { problem: `spec.class: there is no class ${spec.class}; the class of storages on nodes is ${localClass}` };
+  const kept = volumes.find((one) => one.spec.retained && !one.spec.deleted);
+  const keptOn = kept && nodeOfNamespace(kept.metadata.namespace ?? '');
+  if (keptOn !== undefined) {
+    if (spec.node !== undefined && spec.node !== keptOn) return { problem: `spec.node: the files of this name were retained on ${keptOn}` };
+    return { node: keptOn, volume: kept!.metadata.name ?? '' };
+  }
+  const volume = metadata.uid ?? '';
+  const from = spec.prepare?.storage?.name;
+  if (from !== undefined) {
+    const source = sibling(from);
+    if (source === undefined) return { problem: `spec.prepare.storage: there is no GPUStorage ${from} in this namespace` };
+    const there = source.status?.node;
+    if (there === undefined) return { problem: `spec.prepare.storage: the storage ${from} is on no node yet` };
+    if (spec.node !== undefined && spec.node !== there)
+      return { problem: `spec.node: the storage ${from}, which is to be copied, is on ${there}` };
+    return { node: there, volume };
+  }
+  if (spec.node !== undefined)
+    return node(spec.node) === undefined ? { problem: `spec.node: there is no node ${spec.node}` } : { node: spec.node, volume };
+  const first = firstPlace(scene);
+  return first === undefined ? { problem: 'waits for the first unit that mounts it' } : { node: first, volume };
+}
+
+/** The node of the first unit that mounts it and has an allocation. */
+function firstPlace({ units, allocation }: Scene): string | undefined {
+  for (const unit of units) {
+    const { metadata, status } = allocation(unit) ?? {};
+    if (metadata?.deletionTimestamp === undefined && status?.phase === 'Active' && status.parts?.length === 1) return status.parts[0]!.node;
+  }
+  return undefined;
+}
+
+function keep(scene: Scene): Step {
+  const { storage } = scene;
+  if (!hasFinalizer(storage, storageFinalizer)) return { kind: 'protect' };
+  const volume = volumeOf(scene);
+  const { node = '', volume: name = '' } = storage.status ?? {};
+  if (volume === undefined) {
+    if (nodeStateOf(scene.node(node)).kind === 'lost') return report(scene, volumeStatus(scene, undefined)) ?? wait;
+    return scene.isAbsent ? { kind: 'create', volume: nodeVolumeFor(scene) } : { kind: 'look', node, volume: name };
+  }
+  const changes = changesOf(scene, volume);
+  if (changes !== undefined) return { kind: 'change', volume, spec: changes };
+  return report(scene, volumeStatus(scene, volume)) ?? wait;
+}
+
+/** The size only grows, also if a storage takes over a volume that was larger. */
+function changesOf({ storage }: Scene, { spec }: NodeVolume): JsonObject | undefined {
+  const size = bytesOf(storage.spec.size);
+  const { uid = '' } = storage.metadata;
+  const changes: JsonObject = {
+    ...(size > spec.size && { size }),
+    ...(storage.spec.recover > spec.recover && { recover: storage.spec.recover }),
+    ...(spec.owner.uid !== uid && { owner: { uid } }),
+    ...(spec.retained && { retained: false }),
+  };
+  return Object.keys(changes).length === 0 ? undefined : changes;
+}
+
+/** Deletes the files, and waits only for units, and for nodes that can be heard. */
+function leave(scene: Scene): Step {
+  const { storage } = scene;
+  const users = usersOf(scene);
+  if (users.length > 0) return report(scene, deletingStatus(scene, users)) ?? wait;
+  const volume = volumeOf(scene);
+  const { node, volume: name = '' } = storage.status ?? {};
+  if (volume === undefined) return node === undefined || scene.isAbsent ? { kind: 'letGo' } : { kind: 'look', node, volume: name };
+  if (storage.spec.deletionPolicy === 'Retain')
+    return volume.spec.retained ? { kind: 'letGo' } : { kind: 'change', volume, spec: { retained: true } };
+  if (!volume.spec.deleted) return { kind: 'change', volume, spec: { deleted: true } };
+  const state = nodeStateOf(scene.node(nodeOfNamespace(volume.metadata.namespace ?? '') ?? ''));
+  if (volume.status?.phase === 'Deleted' || state.kind === 'lost') return { kind: 'remove', volume };
+  // The platform deletes it when the node is back.
+  if (state.kind === 'silent') return { kind: 'letGo' };
+  return report(scene, deletingStatus(scene, [])) ?? wait;
+}

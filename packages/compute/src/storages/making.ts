@@ -1,0 +1,27 @@
+import { type NodeVolume, type NodeVolumeSpec, newObject, nodeNamespace, nodeVolumeKind } from '@capstan/api';
+import { clusterOf } from '@capstan/client';
+import { parseQuantity, scaledValue } from '@capstan/machinery';
+import type { Scene } from './scene.ts';
+
+export function bytesOf(size: string | number): number {
+  return Number(scaledValue(parseQuantity(size), 0));
+}
+
+/** The NodeVolume of a storage that is bound to a node. */
+export function nodeVolumeFor({ storage, sibling }: Pick<Scene, 'storage' | 'sibling'>): NodeVolume {
+  const { name = '', namespace = '', uid = '' } = storage.metadata;
+  const { size, prepare, recover } = storage.spec;
+  const from = prepare?.storage?.name;
+  const source = from === undefined ? undefined : sibling(from)?.status?.volume;
+  const spec: NodeVolumeSpec = {
+    owner: { cluster: clusterOf(storage) ?? '', namespace, name, uid },
+    size: bytesOf(size),
+    ...(source !== undefined && { prepare: { storage: source } }),
+    ...(prepare?.url !== undefined && { prepare: { url: prepare.url } }),
+    recover,
+    retained: false,
+    deleted: false,
+  };
+  const metadata = { name: storage.status?.volume ?? uid, namespace: nodeNamespace(storage.status?.node ?? '') };
+  return newObject(nodeVolumeKind, { metadata, spec }) as NodeVolume;
+}

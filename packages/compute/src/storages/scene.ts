@@ -1,0 +1,28 @@
+import type { Allocation, GPUNode, GPUStorage, GPUUnit, NodeVolume } from '@capstan/api';
+import { isOver } from '../units/scene.ts';
+
+/** Everything that a decision about a storage is made from. */
+export interface Scene {
+  readonly storage: GPUStorage;
+  /** In milliseconds. */
+  readonly now: number;
+  /** The units of its namespace that mount it, the oldest first. */
+  readonly units: readonly GPUUnit[];
+  readonly allocation: (unit: GPUUnit) => Allocation | undefined;
+  /** All NodeVolumes of storages with this name in this namespace and workspace. */
+  readonly volumes: readonly NodeVolume[];
+  readonly node: (name: string) => GPUNode | undefined;
+  /** Another storage of the namespace. */
+  readonly sibling: (name: string) => GPUStorage | undefined;
+  /** Whether the server itself has said that there is no NodeVolume. */
+  readonly isAbsent: boolean;
+}
+
+/** Units that have the storage mounted, or are about to. */
+export function usersOf({ units }: Pick<Scene, 'units'>): GPUUnit[] {
+  return units.filter(({ status }) => !isOver(status) && (status?.members ?? []).length > 0);
+}
+
+export function volumeOf({ storage, volumes }: Pick<Scene, 'storage' | 'volumes'>): NodeVolume | undefined {
+  return volumes.find(({ metadata, spec }) => spec.owner.uid === storage.metadata.uid || metadata.name === storage.status?.volume);
+}

@@ -1,0 +1,114 @@
+import { type GPUStorage, gpuStorageKind, type NodeVolume, nodeNamespace, nodeVolumeKind } from '@capstan/api';
+import { type Client, isAlreadyExists, isNotFound, objectKey, type ResourceType } from '@capstan/client';
+import { addFinalizer, type EventRecorder, ignoring, patchStatus, removeFinalizer } from '@capstan/controller';
+import type { KubeObject } from '@capstan/machinery';
+import { mountingUnits } from '../units/mounts.ts';
+import { type Copies, siblingKey, volumesFor } from './copies.ts';
+import { type Step, storageFinalizer } from './decide.ts';
+import type { Scene } from './scene.ts';
+
+export interface WorkOptions {
+  readonly copies: Copies;
+  /** In the workspace of the storage. */
+  readonly client: Client;
+  /** In root:platform. */
+  readonly platform: Client;
+  readonly events: EventRecorder;
+  readonly wrote: (object: KubeObject, type?: Pick<ResourceType, 'group' | 'resource'>) => void;
+  readonly now: () => number;
+}
+
+/** One reconcile of a storage: the copies, with the answers to its own writes. */
+export class Work {
+  readonly #options: WorkOptions;
+  #storage: GPUStorage;
+  readonly #volumes: Map<string, NodeVolume>;
+  #isAbsent = false;
+
+  constructor(storage: GPUStorage, options: WorkOptions) {
+    this.#options = options;
+    this.#storage = storage;
+    this.#volumes = new Map(volumesFor(options.copies.volumes, objectKey(storage)).map((one) => [keyOf(one), one]));
+  }
+
+  scene(): Scene {
+    const { copies, now } = this.#options;
+    const storage = this.#storage;
+    const age = ({ metadata }: KubeObject): string => `${metadata.creationTimestamp} ${metadata.uid}`;
+    return {
+      storage,
+      now: now(),
+      units: mountingUnits(copies.units, objectKey(storage)).toSorted((one, other) => (age(one) < age(other) ? -1 : 1)),
+      allocation: (unit) => {
+        const { allocation } = unit.status ?? {};
+        return allocation === undefined ? undefined : copies.allocations.get(siblingKey(unit, allocation));
+      },
+      volumes: [...this.#volumes.values()],
+      node: (name) => copies.nodes.get({ name }),
+      sibling: (name) => copies.storages.get(siblingKey(storage, name)),
+      isAbsent: this.#isAbsent,
+    };
+  }
+
+  /** Does what was decided. Errors are thrown: the next reconcile decides again. */
+  async perform(step: Exclude<Step, { kind: 'wait' }>): Promise<void> {
+    switch (step.kind) {
+      case 'protect':
+        return this.#wroteStorage(await addFinalizer(this.#storages(), this.#storage, storageFinalizer));
+      case 'letGo':
+        return this.#wroteStorage(await removeFinalizer(this.#storages(), this.#storage, storageFinalizer));
+      case 'status': {
+        const before = this.#storage;
+        this.#wroteStorage(await patchStatus(this.#storages(), before, step.status));
+        const { phase, message = '' } = step.status;
+        if (phase !== before.status?.phase && (phase === 'Ready' || phase === 'Failed'))
+          this.#options.events.record(before, { type: phase === 'Ready' ? 'Normal' : 'Warning', reason: phase, message });
+        return;
+      }
+      case 'look': {
+        const found = await ignoring(this.#nodeVolumes(nodeNamespace(step.node)).get(step.volume), isNotFound);
+        if (found === undefined) this.#isAbsent = true;
+        else this.#wroteVolume(found);
+        return;
+      }
+      case 'create': {
+        const { namespace, name = '' } = step.volume.metadata;
+        const resource = this.#nodeVolumes(namespace);
+        return this.#wroteVolume((await ignoring(resource.create(step.volume), isAlreadyExists)) ?? (await resource.get(name)));
+      }
+      case 'change': {
+        const { namespace, name = '', uid } = step.volume.metadata;
+        const patch = { metadata: { uid: uid ?? '' }, spec: step.spec };
+        return this.#wroteVolume(await this.#nodeVolumes(namespace).patch(name, { type: 'merge', patch }));
+      }
+      case 'remove': {
+        const { namespace, name = '', uid = '' } = step.volume.metadata;
+        await ignoring(this.#nodeVolumes(namespace).delete(name, { preconditions: { uid } }), isNotFound);
+        this.#volumes.delete(keyOf(step.volume));
+        this.#isAbsent = true;
+      }
+    }
+  }
+
+  #storages() {
+    return this.#options.client.resource<GPUStorage>(gpuStorageKind).in(this.#storage.metadata.namespace);
+  }
+
+  #nodeVolumes(namespace: string | undefined) {
+    return this.#options.platform.resource<NodeVolume>(nodeVolumeKind).in(namespace);
+  }
+
+  #wroteStorage(storage: GPUStorage): void {
+    if (storage !== this.#storage) this.#options.wrote(storage);
+    this.#storage = storage;
+  }
+
+  #wroteVolume(volume: NodeVolume): void {
+    this.#options.wrote(volume, nodeVolumeKind);
+    this.#volumes.set(keyOf(volume), volume);
+  }
+}
+
+function keyOf({ metadata: { namespace = '', name = '' } }: NodeVolume): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,59 @@
+import { type GPUStorage, type GPUUnit, usableVolumePhases } from '@capstan/api';
+import { clusterOf, formatKey, type Informer, type ObjectKey } from '@capstan/client';
+
+const byMount = 'mount';
+
+/** The informer, with an index of the storages that units mount. */
+export function unitsMounting(units: Informer<GPUUnit>): Informer<GPUUnit> {
+  units.addIndex(byMount, (unit) => mountKeys(unit).map(formatKey));
+  return units;
+}
+
+export const mountingUnits = (units: Informer<GPUUnit>, key: ObjectKey): GPUUnit[] => units.byIndex(byMount, formatKey(key));
+
+/** The storages that a unit mounts. */
+export function mountKeys(unit: GPUUnit): ObjectKey[] {
+  const cluster = clusterOf(unit);
+  return storageNames(unit).map((name) => ({ ...(cluster !== undefined && { cluster }), namespace: unit.metadata.namespace, name }));
+}
+
+export function storageNames({ spec }: GPUUnit): string[] {
+  return [...new Set((spec.mounts ?? []).map(({ storage }) => storage))];
+}
+
+/** How far the storages of a unit are. */
+export type Mounts =
+  /** They are ready on this node, or on none yet. */
+  | { readonly kind: 'ready'; readonly node: string | undefined; readonly unbound: readonly string[] }
+  | { readonly kind: 'waiting'; readonly message: string }
+  /** Only somebody's help ends this. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+export function mountsOf(unit: GPUUnit, storage: (name: string) => GPUStorage | undefined): Mounts {
+  const names = storageNames(unit);
+  if (names.length > 0 && unit.spec.nodes > 1)
+    return { kind: 'failed', message: 'spec.mounts: a storage is on one node, so units with several nodes cannot mount any' };
+  let bound: { readonly node: string; readonly name: string } | undefined;
+  const unbound: string[] = [];
+  for (const name of names) {
+    const found = storage(name);
+    if (found === undefined) return { kind: 'waiting', message: `spec.mounts: there is no GPUStorage ${name} in this namespace` };
+    if (found.metadata.deletionTimestamp !== undefined) return { kind: 'waiting', message: `the storage ${name} is being deleted` };
+    const { node, phase, message } = found.status ?? {};
+    if (node === undefined) {
+      if (found.spec.node !== undefined || found.spec.prepare?.storage !== undefined)
+        return { kind: 'waiting', message: `waits for the storage ${name}: ${message ?? 'it is new'}` };
+      unbound.push(name);
+      continue;
+    }
+    if (bound !== undefined && bound.node !== node)
+      return { kind: 'failed', message: `spec.mounts: the storage ${bound.name} is on ${bound.node}, and ${name} is on ${node}` };
+    bound = { node, name };
+    if (usableVolumePhases.has(phase ?? '')) continue;
+    return {
+      kind: phase === 'Failed' ? 'failed' : 'waiting',
+      message: `waits for the storage ${name}: ${message ?? phase ?? 'it is new'}`,
+    };
+  }
+  return { kind: 'ready', node: bound?.node, unbound };
+}

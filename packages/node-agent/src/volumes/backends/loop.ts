@@ -1,0 +1,154 @@
+import { mkdir, readFile, realpath, rename, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { VolumeProblem } from '../problem.ts';
+import { runProgram } from '../programs.ts';
+import type { VolumeBackend, VolumeUsage } from './backend.ts';
+
+/** Programs that the backend needs. */
+export const loopPrograms = ['mkfs.ext4', 'e2fsck', 'resize2fs', 'losetup', 'mount', 'umount', 'fallocate', 'truncate'];
+
+export interface LoopOptions {
+  /** In bytes: how much of the node's disk volumes leave free. */
+  readonly spare: number;
+}
+
+/** A file system of its own in a file whose blocks are reserved: programs can neither use more nor get less than its size. */
+export class LoopBackend implements VolumeBackend {
+  readonly name = 'loop';
+  readonly unlimited = undefined;
+  readonly #options: LoopOptions;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+  }
+
+  /** The image counts when it has its name: one that was not finished is made anew. */
+  async create(folder: string, size: number): Promise<void> {
+    const [image, fresh] = [imageIn(folder), `${imageIn(folder)}.new`];
+    if ((await sizeOf(image)) !== undefined) return;
+    await rm(fresh, { force: true });
+    try {
+      await this.#reserve(fresh, size);
+      // Discarding would give the reserved blocks back.
+      await runProgram('mkfs.ext4', ['-q', '-F', '-m', '0', '-E', 'nodiscard,lazy_itable_init=1,lazy_journal_init=1', fresh]);
+      await runProgram('sync', [fresh]);
+      await rename(fresh, image);
+    } catch (error) {
+      await rm(fresh, { force: true });
+      throw error;
+    }
+  }
+
+  async open(folder: string, { repair }: { readonly repair: boolean }): Promise<string> {
+    const [image, point] = [imageIn(folder), pointIn(folder)];
+    await mkdir(point, { recursive: true, mode: 0o700 });
+    if ((await mountedAt(point)) !== undefined) return point;
+    // Somebody else, such as a unit that has not ended yet, may have it mounted: `mount` takes the same device then, and it must not be checked.
+    if ((await devicesOf(image)).length === 0) await check(image, repair);
+    await runProgram('mount', ['-t', 'ext4', '-o', 'loop,nodev,nosuid', image, point]);
+    return point;
+  }
+
+  async grow(folder: string, size: number, { isIdle }: { readonly isIdle: boolean }): Promise<void> {
+    const [image, point] = [imageIn(folder), pointIn(folder)];
+    const before = (await sizeOf(image)) ?? 0;
+    if (before < size) await this.#reserve(image, size, before);
+    const device = await mountedAt(point);
+    if (device === undefined) throw new VolumeProblem('NodeProblem', 'the volume is not mounted on the node');
+    await runProgram('losetup', ['-c', device]);
+    try {
+      await runProgram('resize2fs', [device]);
+    } catch (error) {
+      // Agents in containers may lack the right to do it while the file system is mounted.
+      if (!isIdle) throw new VolumeProblem('InUse', 'the node cannot enlarge the storage while units use it', { cause: error });
+      await runProgram('umount', [point]);
+      try {
+        if ((await devicesOf(image)).length > 0)
+          throw new VolumeProblem('InUse', 'the node cannot enlarge the storage while something else has it mounted', { cause: error });
+        await runProgram('e2fsck', ['-p', '-f', image], { accepted: [0, 1, 2] });
+        await runProgram('resize2fs', [image]);
+      } finally {
+        await this.open(folder, { repair: false });
+      }
+    }
+  }
+
+  async usage(folder: string): Promise<VolumeUsage> {
+    const { blocks, bfree, bsize } = await statfs(pointIn(folder));
+    return { capacityBytes: blocks * bsize, usedBytes: (blocks - bfree) * bsize };
+  }
+
+  async remove(folder: string): Promise<void> {
+    const point = pointIn(folder);
+    // More than once if something else has mounted it there as well.
+    while ((await mountedAt(point)) !== undefined) await runProgram('umount', [point]);
+    await rm(imageIn(folder), { force: true });
+    await rm(`${imageIn(folder)}.new`, { force: true });
+    await rm(point, { recursive: true, force: true });
+  }
+
+  /** File systems that cannot reserve get a file with holes, if there is enough space at least now. */
+  async #reserve(file: string, size: number, before = 0): Promise<void> {
+    await this.#requireSpace(file, size - before);
+    try {
+      await runProgram('fallocate', ['--length', String(size), file]);
+    } catch {
+      await this.#requireSpace(file, size - before);
+      await runProgram('truncate', ['--size', String(size), file]);
+    }
+  }
+
+  async #requireSpace(file: string, needed: number): Promise<void> {
+    const { bavail, bsize } = await statfs(join(file, '..'));
+    const free = Math.max(0, bavail * bsize - this.#options.spare);
+    if (needed <= free) return;
+    throw new VolumeProblem('DiskFull', `needs ${mebibytes(needed)}, and the disk of the node has ${mebibytes(free)} left for volumes`);
+  }
+}
+
+const imageIn = (folder: string): string => join(folder, 'image');
+const pointIn = (folder: string): string => join(folder, 'mount');
+const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)} MiB`;
+
+async function sizeOf(file: string): Promise<number | undefined> {
+  return stat(file).then(
+    ({ size }) => size,
+    () => undefined,
+  );
+}
+
+/** Exit codes of e2fsck: 1 and 2 mean that everything was corrected. */
+async function check(image: string, repair: boolean): Promise<void> {
+  try {
+    await runProgram(
+      'e2fsck',
+      [repair ? '-y' : '-p', '-f', image].filter((word) => repair || word !== '-f'),
+      { accepted: [0, 1, 2] },
+    );
+  } catch (error) {
+    throw new VolumeProblem('FileSystemDamaged', 'the file system of the storage is damaged; recover it to repair it', {
+      isFinal: true,
+      cause: error,
+    });
+  }
+}
+
+async function devicesOf(image: string): Promise<string[]> {
+  const lines = await runProgram('losetup', ['--noheadings', '--output', 'NAME', '--associated', image]);
+  return lines.split('\n').filter((line) => line !== '');
+}
+
+/** The device that is mounted at a folder. */
+async function mountedAt(folder: string): Promise<string | undefined> {
+  const point = await realpath(folder).catch(() => undefined);
+  if (point === undefined) return undefined;
+  for (const line of (await readFile('/proc/self/mountinfo', 'utf8')).split('\n')) {
+    const [first = '', last = ''] = line.split(' - ');
+    if (unescaped(first.split(' ')[4] ?? '') === point) return last.split(' ')[1];
+  }
+  return undefined;
+}
+
+/** Blanks and such are octal numbers in mountinfo. */
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));

@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { VolumeProblem } from './problem.ts';
+
+const execute = promisify(execFile);
+const folders = ['/usr/sbin', '/sbin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/local/bin'];
+
+export interface ProgramOptions {
+  readonly signal?: AbortSignal;
+  /** Exit codes that mean success. */
+  readonly accepted?: readonly number[];
+}
+
+/** Runs a program of the machine and returns its output. Rejects with a VolumeProblem that has its last words. */
+export async function runProgram(name: string, args: readonly string[], { signal, accepted = [0] }: ProgramOptions = {}): Promise<string> {
+  try {
+    const { stdout } = await execute(name, [...args], { env: { PATH: folders.join(':'), LC_ALL: 'C' }, signal, maxBuffer: 1 << 20 });
+    return stdout;
+  } catch (error) {
+    const { code, stderr = '', stdout = '' } = error as { code?: number | string; stderr?: string; stdout?: string };
+    if (typeof code === 'number' && accepted.includes(code)) return stdout;
+    signal?.throwIfAborted();
+    const words = stderr.trim().split('\n').at(-1) || (error as Error).message;
+    throw new VolumeProblem('NodeProblem', `${name} failed on the node: ${words.slice(0, 512)}`, { cause: error });
+  }
+}
+
+/** The first of these programs that the machine does not have. */
+export async function missingProgram(names: readonly string[]): Promise<string | undefined> {
+  for (const name of names) {
+    const found = await Promise.all(
+      folders.map((folder) =>
+        access(join(folder, name), constants.X_OK).then(
+          () => true,
+          () => false,
+        ),
+      ),
+    );
+    if (!found.includes(true)) return name;
+  }
+  return undefined;
+}

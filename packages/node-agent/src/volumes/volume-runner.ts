@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import { type NodeVolume, type NodeVolumeStatus, nodeNamespace, nodeVolumeKind } from '@capstan/api';
+import { type Client, Informer } from '@capstan/client';
+import { type BackoffOptions, Trouble } from '@capstan/machinery';
+import { StatusReports } from '../reporting/status-reports.ts';
+import type { StorageFolders } from '../units/engine/room.ts';
+import { type Backends, chooseBackends } from './backends/choice.ts';
+import { VolumeEngine } from './engine.ts';
+import { isRefused } from './preparation/addresses.ts';
+import { VolumeRecords } from './records.ts';
+import { defaultVolumeTimes, type VolumeTimes } from './times.ts';
+
+export interface VolumeOptions {
+  readonly backends?: Backends;
+  readonly times?: Partial<VolumeTimes>;
+}
+
+export interface VolumeRunnerOptions extends VolumeOptions {
+  /** For root:platform. */
+  readonly client: Client;
+  readonly node: string;
+  readonly stateDirectory: string;
+  /** Whether a unit that is not over mounts a volume. */
+  readonly isInUse: (volume: string) => boolean;
+  readonly backoff: BackoffOptions;
+  readonly log: (line: string) => void;
+}
+
+/** In bytes: volumes leave so much of the disk to the machine. */
+const spare = 2 ** 30;
+
+/** Keeps the NodeVolumes of this machine. */
+export class VolumeRunner implements AsyncDisposable {
+  readonly #options: VolumeRunnerOptions;
+  readonly #engine: VolumeEngine;
+  readonly #reports: StatusReports<NodeVolumeStatus>;
+
+  private constructor(options: VolumeRunnerOptions, parts: { engine: VolumeEngine; reports: StatusReports<NodeVolumeStatus> }) {
+    this.#options = options;
+    this.#engine = parts.engine;
+    this.#reports = parts.reports;
+  }
+
+  /** Resolves when the volumes of the records are being mounted again. */
+  static async open(options: VolumeRunnerOptions): Promise<VolumeRunner> {
+    const { client, node, stateDirectory, isInUse, backoff, log } = options;
+    const reports = new StatusReports<NodeVolumeStatus>({
+      kind: nodeVolumeKind,
+      words: { one: 'volume', many: 'volumes' },
+      client,
+      node,
+      backoff,
+      log,
+    });
+    const engine = new VolumeEngine({
+      records: new VolumeRecords(join(stateDirectory, 'storages')),
+      backends: options.backends ?? (await chooseBackends({ spare })),
+      times: { ...defaultVolumeTimes, ...options.times },
+      isInUse,
+      isRefused,
+      report: (volume, status) => reports.report(volume, status),
+      log,
+    });
+    await engine.resume();
+    return new VolumeRunner(options, { engine, reports });
+  }
+
+  /** For units. */
+  get folders(): StorageFolders {
+    return this.#engine;
+  }
+
+  /** Follows the NodeVolumes of the control plane until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, node, log } = this.#options;
+    const trouble = new Trouble({
+      log,
+      begins: (why) => `the volumes of this node cannot be read: ${why}`,
+      lasts: (why, { duration }) => `the volumes of this node could not be read for ${duration}: ${why}`,
+      ends: ({ duration }) => `the volumes of this node can be read again after ${duration}`,
+      now: () => performance.now(),
+    });
+    const informer = new Informer<NodeVolume>({
+      resource: client.resource<NodeVolume>(nodeVolumeKind).in(nodeNamespace(node)),
+      oneWorkspace: true,
+      onError: (error) => trouble.report(error instanceof Error ? error.message : String(error), 'watch'),
+      onRecovered: () => trouble.clear('watch'),
+    });
+    using _followed = informer.onChange(({ type, object }) => {
+      if (type === 'deleted') {
+        this.#reports.forget(object.metadata.name ?? '');
+        this.#engine.forget(object.metadata.name ?? '');
+        return;
+      }
+      this.#reports.observe(object);
+      this.#engine.accept(object);
+    });
+    await informer.start(signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#engine[Symbol.asyncDispose]();
+    await this.#reports[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,332 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeUnless } from '@capstan/testbed/vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { owner, TestVolumes, volumeOf } from '../suite/volumes.ts';
+import { type Backends, whyNoLoop } from './backends/choice.ts';
+import { FolderBackend } from './backends/folder.ts';
+import { LoopBackend } from './backends/loop.ts';
+import { isRefused } from './preparation/addresses.ts';
+
+const mebibyte = 2 ** 20;
+const folderOnly: Backends = {
+  preferred: new FolderBackend('it is a test'),
+  of: (name) => (name === 'folder' ? folderOnly.preferred : undefined),
+};
+const loop = new LoopBackend({ spare: 0 });
+const loopOnly: Backends = { preferred: loop, of: () => loop };
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'capstan-volumes-'));
+});
+afterEach(() => {
+  for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n').toReversed()) {
+    const point = line.split(' ')[4] ?? '';
+    if (point.startsWith(directory)) execFileSync('umount', [point]);
+  }
+  rmSync(directory, { recursive: true, force: true });
+});
+const isMounted = (): boolean => readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${directory}`);
+
+function behaves(backends: Backends): void {
+  const start = (more = {}): Promise<TestVolumes> => TestVolumes.start({ directory: join(directory, 'storages'), backends, ...more });
+
+  test('is created empty, keeps its files over restarts of the agent, and is deleted', async () => {
+    {
+      await using volumes = await start();
+      const path = await volumes.ready(volumeOf('a'));
+      writeFileSync(join(path, 'kept'), 'kept');
+      expect(statSync(path).mode & 0o777).toBe(0o755);
+    }
+    await using volumes = await start();
+    // Without the control plane: the records say enough.
+    await volumes.becomes('a', { phase: 'Ready' });
+    expect(readFileSync(join((await volumes.engine.pathOf('a', owner))!, 'kept'), 'utf8')).toBe('kept');
+    volumes.engine.accept(volumeOf('a', { deleted: true }));
+    await volumes.becomes('a', { phase: 'Deleted' });
+    expect(existsSync(join(directory, 'storages', 'a'))).toBe(false);
+    expect(isMounted()).toBe(false);
+  });
+
+  test('has no path for other tenants', async () => {
+    await using volumes = await start();
+    expect(await volumes.ready(volumeOf('a'))).toBeDefined();
+    expect(await volumes.engine.pathOf('a', { ...owner, cluster: 'other' })).toBeUndefined();
+    expect(await volumes.engine.pathOf('a', { ...owner, namespace: 'other' })).toBeUndefined();
+  });
+
+  test('keeps its files if its object disappears, or belongs to another owner', async () => {
+    await using volumes = await start();
+    const path = await volumes.ready(volumeOf('a'));
+    writeFileSync(join(path, 'kept'), 'kept');
+    volumes.engine.forget('a');
+    for (const deleted of [false, true]) {
+      const stranger = { ...volumeOf('a', { owner: { ...owner, cluster: 'other', name: 'a' }, deleted }) };
+      volumes.engine.accept(stranger);
+      await volumes.becomes('a', { phase: 'Failed', message: 'the node has files of another owner under this name' });
+    }
+    expect(existsSync(join(path, 'kept'))).toBe(true);
+  });
+
+  test('is deleted only when no unit uses it', async () => {
+    let isInUse = true;
+    await using volumes = await start({ isInUse: () => isInUse });
+    const path = await volumes.ready(volumeOf('a'));
+    volumes.engine.accept(volumeOf('a', { deleted: true }));
+    await volumes.becomes('a', { phase: 'Ready', reason: 'InUse' });
+    expect(existsSync(path)).toBe(true);
+    expect(await volumes.engine.pathOf('a', owner)).toBeUndefined();
+    isInUse = false;
+    await volumes.becomes('a', { phase: 'Deleted' });
+  });
+
+  test('takes over what an agent has left that was killed while it prepared', async () => {
+    const folder = join(directory, 'storages', 'a');
+    mkdirSync(folder, { recursive: true });
+    for (const file of ['image.new', 'record.json.new']) writeFileSync(join(folder, file), 'half');
+    await using volumes = await start();
+    const path = await volumes.ready(volumeOf('a'));
+    mkdirSync(join(path, '..', 'data.new'));
+    writeFileSync(join(path, '..', 'download'), 'half');
+    rmSync(path, { recursive: true });
+    const record = join(folder, 'record.json');
+    writeFileSync(record, readFileSync(record, 'utf8').replace('"prepared":true', '"prepared":false'));
+    await using again = await start();
+    await again.becomes('a', { phase: 'Ready' });
+    expect(existsSync(join(path, '..', 'data.new'))).toBe(false);
+    expect(existsSync(join(path, '..', 'download'))).toBe(false);
+  });
+
+  test('whose files were lost is not taken for a new one', async () => {
+    {
+      await using volumes = await start();
+      rmSync(await volumes.ready(volumeOf('a')), { recursive: true });
+    }
+    await using volumes = await start();
+    await volumes.becomes('a', { phase: 'Failed', reason: 'FileSystemDamaged', recoverable: true });
+    const again = volumeOf('a', { recover: 1 });
+    await volumes.ready({ ...again, metadata: { ...again.metadata, generation: 2 } });
+  });
+
+  test('is a copy of another one of its owner, made while nobody uses that', async () => {
+    let isInUse = true;
+    await using volumes = await start({ isInUse: (name: string) => name === 'source' && isInUse });
+    const source = await volumes.ready(volumeOf('source'));
+    writeFileSync(join(source, 'file'), 'content');
+    volumes.engine.accept(volumeOf('copy', { prepare: { storage: 'source' } }));
+    await volumes.becomes('copy', { phase: 'Pending', reason: 'SourceInUse' });
+    isInUse = false;
+    await volumes.becomes('copy', { phase: 'Ready' });
+    const copy = (await volumes.engine.pathOf('copy', owner))!;
+    expect(readFileSync(join(copy, 'file'), 'utf8')).toBe('content');
+    volumes.engine.accept(volumeOf('theft', { owner: { ...owner, cluster: 'other', name: 'theft' }, prepare: { storage: 'source' } }));
+    await volumes.becomes('theft', { phase: 'Pending', reason: 'SourceUnavailable' });
+  });
+}
+
+describe('a volume in a folder', () => {
+  behaves(folderOnly);
+
+  test('says that its size is not enforced', async () => {
+    await using volumes = await TestVolumes.start({ directory: join(directory, 'storages'), backends: folderOnly });
+    await volumes.ready(volumeOf('a'));
+    expect(volumes.last('a')).toMatchObject({ enforced: false, message: 'the size is not enforced: it is a test' });
+  });
+});
+
+describeUnless(await whyNoLoop(), 'a volume in a loop file', () => {
+  behaves(loopOnly);
+  const start = (): Promise<TestVolumes> => TestVolumes.start({ directory: join(directory, 'storages'), backends: loopOnly });
+  const fill = (file: string, bytes: number): void => writeFileSync(file, Buffer.alloc(bytes, 1));
+
+  test('has a size that no program can exceed, and grows while it is used', async () => {
+    await using volumes = await start();
+    const path = await volumes.ready(volumeOf('a'));
+    const { capacityBytes = 0 } = volumes.last('a')!;
+    expect(capacityBytes).toBeGreaterThan(20 * mebibyte);
+    expect(capacityBytes).toBeLessThanOrEqual(32 * mebibyte);
+    expect(() => fill(join(path, 'large'), 33 * mebibyte)).toThrow('ENOSPC');
+    rmSync(join(path, 'large'));
+    const larger = volumeOf('a', { size: 64 * mebibyte });
+    await volumes.ready({ ...larger, metadata: { ...larger.metadata, generation: 2 } });
+    fill(join(path, 'large'), 40 * mebibyte);
+    await volumes.becomes('a', { enforced: true });
+    await expect.poll(() => volumes.last('a')!.usedBytes).toBeGreaterThan(40 * mebibyte);
+    expect(() => fill(join(path, 'more'), 40 * mebibyte)).toThrow('ENOSPC');
+  });
+
+  test('is mounted again after a restart of the machine', async () => {
+    {
+      await using volumes = await start();
+      writeFileSync(join(await volumes.ready(volumeOf('a')), 'kept'), 'kept');
+    }
+    execFileSync('umount', [join(directory, 'storages', 'a', 'mount')]);
+    await using volumes = await start();
+    await volumes.becomes('a', { phase: 'Ready' });
+    expect(readFileSync(join((await volumes.engine.pathOf('a', owner))!, 'kept'), 'utf8')).toBe('kept');
+  });
+
+  test('finishes growth that was interrupted', async () => {
+    {
+      await using volumes = await start();
+      await volumes.ready(volumeOf('a'));
+    }
+    execFileSync('truncate', ['-s', String(64 * mebibyte), join(directory, 'storages', 'a', 'image')]);
+    await using volumes = await start();
+    const larger = volumeOf('a', { size: 64 * mebibyte });
+    await volumes.ready({ ...larger, metadata: { ...larger.metadata, generation: 2 } });
+    await expect.poll(() => volumes.last('a')!.capacityBytes).toBeGreaterThan(50 * mebibyte);
+  });
+
+  test('that is damaged is repaired when somebody asks for it', async () => {
+    {
+      await using volumes = await start();
+      await volumes.ready(volumeOf('a'));
+    }
+    execFileSync('umount', [join(directory, 'storages', 'a', 'mount')]);
+    const image = join(directory, 'storages', 'a', 'image');
+    // The first superblock and the group descriptors.
+    execFileSync('dd', ['if=/dev/urandom', `of=${image}`, 'bs=1k', 'seek=1', 'count=6', 'conv=notrunc'], { stdio: 'ignore' });
+    await using volumes = await start();
+    await volumes.becomes('a', { phase: 'Failed', reason: 'FileSystemDamaged', recoverable: true });
+    const again = volumeOf('a', { recover: 1 });
+    await volumes.ready({ ...again, metadata: { ...again.metadata, generation: 2 } });
+  });
+
+  test('waits while the disk of the node is full, and says how much is missing', async () => {
+    const disk = join(directory, 'disk');
+    mkdirSync(disk);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', disk]);
+    await using volumes = await TestVolumes.start({ directory: disk, backends: loopOnly });
+    await volumes.ready(volumeOf('a'));
+    volumes.engine.accept(volumeOf('b'));
+    await volumes.becomes('b', { phase: 'Pending', reason: 'DiskFull' });
+    expect(volumes.last('b')!.message).toMatch(/^needs 32 MiB, and the disk of the node has \d+ MiB left for volumes$/);
+    volumes.engine.accept({ ...volumeOf('a', { deleted: true }) });
+    await volumes.becomes('b', { phase: 'Ready' });
+    volumes.engine.accept(volumeOf('b', { deleted: true }));
+    await volumes.becomes('b', { phase: 'Deleted' });
+  });
+
+  test('that is to be filled from one that is larger fails and says so', async () => {
+    await using volumes = await start();
+    fill(join(await volumes.ready(volumeOf('source', { size: 64 * mebibyte })), 'large'), 40 * mebibyte);
+    volumes.engine.accept(volumeOf('copy', { prepare: { storage: 'source' } }));
+    await volumes.becomes('copy', { phase: 'Failed', reason: 'DiskFull', recoverable: true });
+    expect(await volumes.engine.pathOf('copy', owner)).toBeUndefined();
+  });
+});
+
+describe('a volume that is prepared from the web', () => {
+  let server: Server;
+  let base: string;
+  let isBroken = false;
+  const archive = join(mkdtempSync(join(tmpdir(), 'capstan-archive-')), 'files.tar.gz');
+  const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex');
+  beforeAll(async () => {
+    execFileSync('sh', ['-c', `mkdir ${archive}.d && echo hello > ${archive}.d/greeting && tar -C ${archive}.d -czf ${archive} .`]);
+    server = createServer((request, response) => {
+      if (isBroken) return void response.writeHead(500).end();
+      if (request.url === '/file.txt') return void response.end('content');
+      if (request.url === '/files.tar.gz') return void response.end(readFileSync(archive));
+      if (request.url?.startsWith('/redirect')) return void response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end();
+      if (request.url === '/endless') {
+        const send = (): void => void response.write(Buffer.alloc(mebibyte), () => send());
+        return send();
+      }
+      response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+    rmSync(join(archive, '..'), { recursive: true });
+  });
+  const url = (path: string, hash: string, unpack: 'None' | 'TarGzip' = 'None') => ({
+    prepare: { url: { url: path, sha256: hash, unpack } },
+  });
+  // The server of this test is on the loopback, which is refused otherwise.
+  const start = (): Promise<TestVolumes> =>
+    TestVolumes.start({
+      directory: join(directory, 'storages'),
+      backends: folderOnly,
+      isRefused: (one) => one !== '127.0.0.1' && isRefused(one),
+    });
+
+  test('has the file, or the files of the archive', async () => {
+    await using volumes = await start();
+    const path = await volumes.ready(volumeOf('a', url(`${base}/file.txt`, sha256('content'))));
+    expect(readFileSync(join(path, 'file.txt'), 'utf8')).toBe('content');
+    const unpacked = await volumes.ready(volumeOf('b', url(`${base}/files.tar.gz`, sha256(readFileSync(archive)), 'TarGzip')));
+    expect(readFileSync(join(unpacked, 'greeting'), 'utf8')).toBe('hello\n');
+  });
+
+  test('fails if the content is not what was expected, does not fit or does not exist', async () => {
+    await using volumes = await start();
+    volumes.engine.accept(volumeOf('a', url(`${base}/file.txt`, sha256('other'))));
+    await volumes.becomes('a', { phase: 'Failed', reason: 'ChecksumMismatch', recoverable: true });
+    volumes.engine.accept(volumeOf('b', url(`${base}/endless`, sha256(''))));
+    await volumes.becomes('b', { phase: 'Failed', reason: 'DiskFull' });
+    volumes.engine.accept(volumeOf('c', url(`${base}/missing`, sha256(''))));
+    await volumes.becomes('c', { phase: 'Failed', reason: 'DownloadFailed' });
+    volumes.engine.accept(volumeOf('d', url(`${base}/file.txt`, sha256('content'), 'TarGzip')));
+    await volumes.becomes('d', { phase: 'Failed', reason: 'UnpackFailed' });
+    for (const name of ['a', 'b', 'c', 'd']) expect(await volumes.engine.pathOf(name, owner)).toBeUndefined();
+  });
+
+  test('is tried again when somebody asks for it', async () => {
+    await using volumes = await start();
+    isBroken = true;
+    volumes.engine.accept(volumeOf('a', url(`${base}/file.txt`, sha256('content'))));
+    await volumes.becomes('a', { phase: 'Failed', reason: 'DownloadFailed' });
+    isBroken = false;
+    const again = volumeOf('a', { ...url(`${base}/file.txt`, sha256('content')), recover: 1 });
+    await volumes.ready({ ...again, metadata: { ...again.metadata, generation: 2 } });
+  });
+
+  test('can be deleted while it is downloaded', async () => {
+    await using volumes = await start();
+    const slow = createServer(() => {});
+    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+    volumes.engine.accept(volumeOf('a', url(`http://127.0.0.1:${(slow.address() as AddressInfo).port}/`, sha256(''))));
+    await volumes.becomes('a', { phase: 'Preparing' });
+    volumes.engine.accept(volumeOf('a', { deleted: true }));
+    await volumes.becomes('a', { phase: 'Deleted' });
+    slow.closeAllConnections();
+    slow.close();
+  });
+
+  test('never reads from the node or from services for machines', async () => {
+    const hostile = [
+      'http://169.254.169.254/latest/meta-data/',
+      'http://[::1]:6443/',
+      'http://[::ffff:127.0.0.2]/',
+      'http://[::ffff:a9fe:a9fe]/',
+      'http://0.0.0.0/',
+      'http://2852039166/',
+      'http://0x7f.2/',
+      'http://127.1.2.3/',
+      'http://localhost:1/',
+      'http://100.100.100.200/',
+      'http://[fd00:ec2::254]/',
+      `${base}/redirect`,
+    ];
+    // `localhost` is the address of the server of this test, so its exception does not hold here.
+    const strict = { directory: join(directory, 'storages'), backends: folderOnly };
+    await using volumes = await TestVolumes.start({ ...strict, isRefused: (one) => one !== '127.0.0.1' && isRefused(one) });
+    await using all = await TestVolumes.start({ ...strict, directory: join(directory, 'strict'), isRefused });
+    for (const [index, one] of hostile.entries()) {
+      const engine = one.includes('localhost') ? all : volumes;
+      engine.engine.accept(volumeOf(`a${index}`, url(one, sha256(''))));
+      await engine.becomes(`a${index}`, { phase: 'Failed', reason: 'UrlRefused' });
+    }
+  });
+});
