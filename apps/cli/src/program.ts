@@ -22,6 +22,7 @@ import { addSession } from './program-session.ts';
 import { addTasks } from './program-tasks.ts';
 import { addUnits } from './program-units.ts';
 import { addUsage } from './program-usage.ts';
+import { addVolumes } from './program-volumes.ts';
 import { addWorkspaces } from './program-workspaces.ts';
 
 /** Parses the command line and runs the command. Commands are loaded on demand: `capstan version` does not load a server. */
@@ -104,6 +105,7 @@ export function createProgram(): Command {
     );
   program.commandsGroup('Programs on the fleet:');
   addUnits(program);
+  addVolumes(program);
   program.commandsGroup('Servers:');
   program
     .command('up')

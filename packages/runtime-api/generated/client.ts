@@ -517,6 +517,161 @@ export type GpuUnitList = {
   readonly continue?: string;
 };
 
+/** A directory that outlives the units that mount it. It is on one node, to which all units that mount it go. */
+export type GpuStorage = {
+  /** The same as `name`. */
+  readonly id: string;
+  /** Name, unique in its namespace. */
+  readonly name: string;
+  /** Differs from that of every other object, also of one with the same name. */
+  readonly uid: string;
+  /** The workspace, as the request named it. */
+  readonly workspace: string;
+  /** Namespace. */
+  readonly namespace?: string;
+  /** State in one word. */
+  readonly phase?: "Pending" | "Preparing" | "Ready" | "Resizing" | "Failed" | "Deleting";
+  /** Labels, by which lists can be filtered. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Time of the creation. */
+  readonly createdAt: string;
+  /** User who created it. */
+  readonly createdBy?: string;
+  /** Set while the object ends. */
+  readonly deletingSince?: string;
+  /** Counts changes of the fields below. */
+  readonly generation?: number;
+  /** Changes with every change of the object. Send it back, or the ETag in If-Match, to change only what you have read. */
+  readonly version: string;
+  /** How much fits, such as `100Gi`. It may grow. */
+  readonly size: number | string;
+  /** `local`: on the disk of a node. */
+  readonly class: string;
+  /** Node that has it. By default that of the first unit that mounts it. */
+  readonly node?: string;
+  /** Where the first files come from. If absent, the storage is empty. */
+  readonly prepare?: {
+    /** A GPUStorage of the same namespace on the same node, whose files are copied while no unit mounts it. */
+    readonly storage?: {
+      /** Name of the object. */
+      readonly name: string;
+    };
+    /** A file of the web. The node downloads it once. */
+    readonly url?: {
+      /** Its address, with http or https. It must not lead to the node itself or to services for machines, such as the metadata of a cloud. */
+      readonly url: string;
+      /** SHA-256 of the file, in hexadecimal digits. */
+      readonly sha256: string;
+      /** `None` keeps the file under the last part of its path. `Tar` and `TarGzip` unpack it; the archive and its files must fit at the same time. */
+      readonly unpack?: "None" | "Tar" | "TarGzip";
+    };
+  };
+  /** `Retain` keeps the files on their node; a GPUStorage of the same name and namespace gets them back. */
+  readonly deletionPolicy: "Delete" | "Retain";
+  /** Raise it to repeat a preparation that failed, or to repair a damaged file system. */
+  readonly recover: number;
+  /** State of the storage. */
+  readonly status?: {
+    /** Generation that the status describes. */
+    readonly observedGeneration?: number;
+    /** State in one word. */
+    readonly phase?: "Pending" | "Preparing" | "Ready" | "Resizing" | "Failed" | "Deleting";
+    /** Why it waits or failed, in one sentence. */
+    readonly message?: string;
+    /** Node that has it. It never changes. */
+    readonly node?: string;
+    /** Name of its NodeVolume. */
+    readonly volume?: string;
+    /** Size of its file system, in bytes. */
+    readonly capacityBytes?: number;
+    /** How much is used, in bytes. */
+    readonly usedBytes?: number;
+    /** Units that have it mounted. */
+    readonly mountedBy?: readonly string[];
+    /** Whether `recover` may help. */
+    readonly recoverable?: boolean;
+    /** Current state, one condition for each aspect. */
+    readonly conditions?: readonly ({
+      /** Name of the aspect, such as `Ready`. */
+      readonly type: string;
+      /** Whether the condition holds. */
+      readonly status: "True" | "False" | "Unknown";
+      /** `metadata.generation` of the object that the condition describes. */
+      readonly observedGeneration?: number;
+      /** Time at which `status` last changed. */
+      readonly lastTransitionTime: string;
+      /** A word in CamelCase for programs: why the condition has this status. */
+      readonly reason: string;
+      /** Details for people. */
+      readonly message: string;
+    })[];
+  };
+};
+
+export type GpuStorageInput = {
+  /** Name. By default the server chooses one. */
+  readonly name?: string;
+  /** Labels, by which lists can be filtered. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Refuse the change if the object has another version by now. */
+  readonly version?: string;
+  /** How much fits, such as `100Gi`. It may grow. */
+  readonly size: number | string;
+  /** `local`: on the disk of a node. */
+  readonly class?: string;
+  /** Node that has it. By default that of the first unit that mounts it. */
+  readonly node?: string;
+  /** Where the first files come from. If absent, the storage is empty. */
+  readonly prepare?: {
+    /** A GPUStorage of the same namespace on the same node, whose files are copied while no unit mounts it. */
+    readonly storage?: {
+      /** Name of the object. */
+      readonly name: string;
+    };
+    /** A file of the web. The node downloads it once. */
+    readonly url?: {
+      /** Its address, with http or https. It must not lead to the node itself or to services for machines, such as the metadata of a cloud. */
+      readonly url: string;
+      /** SHA-256 of the file, in hexadecimal digits. */
+      readonly sha256: string;
+      /** `None` keeps the file under the last part of its path. `Tar` and `TarGzip` unpack it; the archive and its files must fit at the same time. */
+      readonly unpack?: "None" | "Tar" | "TarGzip";
+    };
+  };
+  /** `Retain` keeps the files on their node; a GPUStorage of the same name and namespace gets them back. */
+  readonly deletionPolicy?: "Delete" | "Retain";
+  /** Raise it to repeat a preparation that failed, or to repair a damaged file system. */
+  readonly recover?: number;
+};
+
+/** Members that change. Null removes one. */
+export type GpuStoragePatch = {
+  /** Labels, by which lists can be filtered. */
+  readonly labels?: Readonly<Record<string, unknown>> | null;
+  /** Refuse the change if the object has another version by now. */
+  readonly version?: string;
+  /** How much fits, such as `100Gi`. It may grow. */
+  readonly size?: unknown;
+  /** `local`: on the disk of a node. */
+  readonly class?: string | null;
+  /** Node that has it. By default that of the first unit that mounts it. */
+  readonly node?: string | null;
+  /** Where the first files come from. If absent, the storage is empty. */
+  readonly prepare?: Readonly<Record<string, unknown>> | null;
+  /** `Retain` keeps the files on their node; a GPUStorage of the same name and namespace gets them back. */
+  readonly deletionPolicy?: string | null;
+  /** Raise it to repeat a preparation that failed, or to repair a damaged file system. */
+  readonly recover?: number | null;
+};
+
+export type GpuStorageList = {
+  readonly items: readonly GpuStorage[];
+  /** Version of the list. */
+  readonly version: string;
+  /** Present if there may be more: send it as the parameter `continue`. */
+  readonly continue?: string;
+};
+
 /** An order of an offering: nodes and GPUs that are reserved for it until it is deleted. */
 export type Allocation = {
   /** The same as `name`. */
@@ -1105,6 +1260,41 @@ export class CapstanApi {
   /** Start a unit that was stopped. */
   startGpuUnit(id: string, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<GpuUnit> {
     return this.#json({ method: 'POST', path: `/api/v1/gpu-units/${encodeURIComponent(id)}/start`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch } }, options);
+  }
+
+  /** List objects of the kind GPUStorage, or follow their changes as server-sent events. */
+  listGpuStorages(options: { readonly namespace?: string; readonly limit?: number; readonly continue?: string; readonly label?: string; readonly phase?: "Pending" | "Preparing" | "Ready" | "Resizing" | "Failed" | "Deleting" } & CallOptions = {}): Promise<GpuStorageList> {
+    return this.#json({ method: 'GET', path: '/api/v1/gpu-storages', query: { namespace: options.namespace, limit: options.limit, continue: options.continue, label: options.label, phase: options.phase } }, options);
+  }
+
+  /** Read a GPUStorage. */
+  getGpuStorage(id: string, options: { readonly namespace?: string } & CallOptions = {}): Promise<GpuStorage> {
+    return this.#json({ method: 'GET', path: `/api/v1/gpu-storages/${encodeURIComponent(id)}`, query: { namespace: options.namespace } }, options);
+  }
+
+  /** Create a GPUStorage. */
+  createGpuStorage(body: GpuStorageInput, options: { readonly namespace?: string; readonly idempotencyKey?: string } & CallOptions = {}): Promise<GpuStorage> {
+    return this.#json({ method: 'POST', path: '/api/v1/gpu-storages', query: { namespace: options.namespace }, headers: { 'idempotency-key': options.idempotencyKey }, body }, options);
+  }
+
+  /** Replace the labels and the fields of a GPUStorage. */
+  replaceGpuStorage(id: string, body: GpuStorageInput, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<GpuStorage> {
+    return this.#json({ method: 'PUT', path: `/api/v1/gpu-storages/${encodeURIComponent(id)}`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch }, body }, options);
+  }
+
+  /** Change some fields of a GPUStorage. */
+  patchGpuStorage(id: string, body: GpuStoragePatch, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<GpuStorage> {
+    return this.#json({ method: 'PATCH', path: `/api/v1/gpu-storages/${encodeURIComponent(id)}`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch }, body, type: 'application/merge-patch+json' }, options);
+  }
+
+  /** Delete a GPUStorage. */
+  deleteGpuStorage(id: string, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<GpuStorage | undefined> {
+    return this.#json({ method: 'DELETE', path: `/api/v1/gpu-storages/${encodeURIComponent(id)}`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch } }, options);
+  }
+
+  /** Repeat a preparation that failed, or repair a damaged file system. */
+  recoverGpuStorage(id: string, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<GpuStorage> {
+    return this.#json({ method: 'POST', path: `/api/v1/gpu-storages/${encodeURIComponent(id)}/recover`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch } }, options);
   }
 
   /** List objects of the kind Allocation, or follow their changes as server-sent events. */

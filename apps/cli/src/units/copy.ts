@@ -43,12 +43,13 @@ export async function copy(from: string, to: string, flags: UnitFlags): Promise<
   }
 }
 
-interface Copying {
+export interface Copying {
   readonly pod: UnitPod;
   readonly progress: Progress;
 }
 
-async function upload({ pod, progress }: Copying, from: string, to: string): Promise<void> {
+/** From here into a unit. */
+export async function upload({ pod, progress }: Copying, from: string, to: string): Promise<void> {
   const here = resolve(from);
   if (!existsSync(here)) throw new Failure('usage', `${printable(from)} does not exist.`);
   const [folder, name] = [bytesOf(dirname(here)), bytesOf(basename(here))];
@@ -68,7 +69,8 @@ async function upload({ pod, progress }: Copying, from: string, to: string): Pro
   check(await command.result, errors.text);
 }
 
-async function download({ pod, progress }: Copying, from: string, to: string): Promise<void> {
+/** Out of a unit. */
+export async function download({ pod, progress }: Copying, from: string, to: string): Promise<void> {
   const path = from.replace(/(.)\/+$/, '$1');
   const name = bytesOf(basename(path));
   if (name === '' || name === '..') throw new Failure('usage', `expected the path of a file or folder, found ${JSON.stringify(from)}.`);

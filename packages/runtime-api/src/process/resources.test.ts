@@ -32,6 +32,27 @@ test('an offering of the platform is visible to tenants', async () => {
   await expect.poll(async () => (await rest.ask(`${restPath}/offerings/small`)).status).toBe(200);
 });
 
+describe('a storage', () => {
+  const storages = `${restPath}/gpu-storages`;
+  test('is created, grows, is recovered and deleted', async () => {
+    const made = await rest.ask(storages, { method: 'POST', body: { name: 'data', size: '1Gi' } });
+    expect([made.status, made.body]).toMatchObject([
+      201,
+      { id: 'data', size: '1Gi', class: 'local', deletionPolicy: 'Delete', recover: 0 },
+    ]);
+    expect((await rest.ask(`${storages}/data`, { method: 'PATCH', body: { size: '2Gi' } })).body['size']).toBe('2Gi');
+    const read = await rest.ask(`${storages}/data`);
+    expect((await rest.ask(`${storages}/data`, { method: 'PUT', body: { ...read.body, size: '3Gi' } })).body['size']).toBe('3Gi');
+    expect((await rest.ask(`${storages}?phase=Failed`)).body['items']).toEqual([]);
+    const smaller = await rest.ask(`${storages}/data`, { method: 'PATCH', body: { size: '1Gi' } });
+    expect(smaller.body).toMatchObject({ code: 'validation_failed', errors: [{ field: 'size' }] });
+    for (const recover of [1, 2]) expect((await rest.ask(`${storages}/data/recover`, { method: 'POST' })).body['recover']).toBe(recover);
+    expect((await rest.ask(`${storages}/nothing/recover`, { method: 'POST' })).status).toBe(404);
+    await rest.ask(`${storages}/data`, { method: 'DELETE' });
+    await expect.poll(async () => (await rest.ask(`${storages}/data`)).status).toBe(404);
+  });
+});
+
 describe('a unit', () => {
   test('is created, read, changed and deleted as plain JSON', async () => {
     const made = await rest.ask(units, { method: 'POST', body: unit('train', { labels: { team: 'vision' } }) });

@@ -7,8 +7,8 @@ export type Verb = 'list' | 'get' | 'create' | 'replace' | 'patch' | 'delete';
 export interface Action {
   readonly name: string;
   readonly summary: string;
-  /** Merged into the spec. */
-  readonly spec: JsonObject;
+  /** Merged into the spec; a function of the current spec if that matters. */
+  readonly spec: JsonObject | ((spec: JsonObject) => JsonObject);
 }
 
 /** A kind that the REST API offers. One entry in the table is all that a new one needs. */

@@ -1,4 +1,13 @@
-import { allocationKind, allocationPhases, gpuNodeKind, gpuUnitKind, offeringKind, unitPhases } from '@capstan/api';
+import {
+  allocationKind,
+  allocationPhases,
+  gpuNodeKind,
+  gpuStorageKind,
+  gpuUnitKind,
+  offeringKind,
+  storagePhases,
+  unitPhases,
+} from '@capstan/api';
 import type { RestResource } from './resource.ts';
 
 /** Everything that the REST API offers of kinds. Routes, documentation and the client follow this table. */
@@ -17,6 +26,23 @@ export const restResources: readonly RestResource[] = [
       { name: 'start', summary: 'Start a unit that was stopped.', spec: { running: true } },
     ],
     hasLogs: true,
+  },
+  {
+    path: 'gpu-storages',
+    kind: gpuStorageKind,
+    singular: 'GpuStorage',
+    plural: 'GpuStorages',
+    place: 'caller',
+    verbs: ['list', 'get', 'create', 'replace', 'patch', 'delete'],
+    namePrefix: 'storage-',
+    phases: storagePhases,
+    actions: [
+      {
+        name: 'recover',
+        summary: 'Repeat a preparation that failed, or repair a damaged file system.',
+        spec: ({ recover }) => ({ recover: Number(recover ?? 0) + 1 }),
+      },
+    ],
   },
   {
     path: 'allocations',

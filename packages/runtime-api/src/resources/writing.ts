@@ -38,8 +38,17 @@ export async function patchOne(resource: RestResource, call: Call): Promise<Repl
 }
 
 /** `POST /<path>/{id}/<action>`. */
-export function act(resource: RestResource, action: Action, call: Call): Promise<Reply> {
-  return merge(resource, call, { name: undefined, labels: undefined, version: undefined, spec: action.spec });
+export async function act(resource: RestResource, { spec }: Action, call: Call): Promise<Reply> {
+  const wanted = { name: undefined, labels: undefined, version: undefined };
+  if (typeof spec !== 'function') return merge(resource, call, { ...wanted, spec });
+  const { collection } = await placeOf(resource, call);
+  const { authorization, upstream } = call;
+  const current = await upstream.json<KubeObject & { readonly spec: JsonObject }>({
+    method: 'GET',
+    path: `${collection}/${call.parameters['id']!}`,
+    authorization,
+  });
+  return merge(resource, call, { ...wanted, version: current.metadata.resourceVersion, spec: spec(current.spec) });
 }
 
 async function merge(resource: RestResource, call: Call, wanted: Wanted): Promise<Reply> {

@@ -1,0 +1,91 @@
+import { type Command, Option } from 'commander';
+import { examples } from './help.ts';
+import { outputFormats } from './output.ts';
+import { contextOption, kubeconfigOption } from './program-bindings.ts';
+import type { UnitFlags, UnitOutputFlags } from './units/units.ts';
+import type { FileFlags } from './volumes/files.ts';
+import type { CreateFlags } from './volumes/volumes.ts';
+
+const outputOption = (): Option =>
+  new Option('-o, --output <format>', 'how to print it (default: a table)').choices([...outputFormats, 'name']);
+
+/** `capstan volume`: files that outlive units. */
+export function addVolumes(program: Command): void {
+  const volume = program
+    .command('volume')
+    .description('Keep files that outlive units.')
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan volume create data --size 100Gi', 'on the node of the first unit that mounts it'],
+        ['capstan run -v data:/data -- python3 train.py', ''],
+        ['capstan volume cp ./dataset data:/', ''],
+        ['capstan volume ls data:/dataset', ''],
+      ),
+    );
+  const command = (name: string, description: string): Command =>
+    volume
+      .command(name)
+      .description(description)
+      .addOption(new Option('-n, --namespace <name>', 'namespace of the volume (default: that of the kubeconfig)'))
+      .addOption(kubeconfigOption())
+      .addOption(contextOption());
+  addCreating(command);
+  command('list', 'List the volumes of a namespace.')
+    .addOption(outputOption())
+    .action(async (flags: UnitOutputFlags) => (await import('./volumes/volumes.ts')).listVolumes(flags));
+  command('show <name>', 'Show a volume.')
+    .addOption(outputOption())
+    .action(async (name: string, flags: UnitOutputFlags) => (await import('./volumes/volumes.ts')).showVolume(name, flags));
+  command('resize <name> <size>', 'Make a volume larger.')
+    .addOption(outputOption())
+    .action(async (name: string, size: string, flags: UnitOutputFlags) =>
+      (await import('./volumes/volumes.ts')).resizeVolume(name, size, flags),
+    );
+  command('recover <name>', 'Repeat a preparation that failed, or repair a damaged file system.')
+    .addOption(outputOption())
+    .action(async (name: string, flags: UnitOutputFlags) => (await import('./volumes/volumes.ts')).recoverVolume(name, flags));
+  command('rm <names...>', 'Delete volumes that no unit mounts, with their files.')
+    .addOption(new Option('--no-wait', 'do not wait until the files are deleted'))
+    .action(async (names: string[], flags: UnitFlags & { wait: boolean }) =>
+      (await import('./volumes/volumes.ts')).removeVolumes(names, flags),
+    );
+  addFiles(command);
+}
+
+type Making = (name: string, description: string) => Command;
+
+function addCreating(command: Making): void {
+  command('create <name>', 'Create a volume.')
+    .addOption(new Option('--size <amount>', 'how much fits, such as 100Gi; it may grow later').makeOptionMandatory())
+    .addOption(new Option('--node <name>', 'node that has it (default: that of the first unit that mounts it)'))
+    .addOption(new Option('--copy-of <volume>', 'begin with the files of another volume'))
+    .addOption(new Option('--url <url>', 'begin with a file of the web'))
+    .addOption(new Option('--sha256 <hash>', 'its SHA-256'))
+    .addOption(new Option('--unpack <how>', 'unpack the file').choices(['tar', 'tar-gzip']))
+    .addOption(new Option('--retain', 'keep the files when the volume is deleted; one of the same name gets them back'))
+    .addOption(outputOption())
+    .action(async (name: string, flags: CreateFlags) => (await import('./volumes/volumes.ts')).createVolume(name, flags));
+}
+
+function addFiles(command: Making): void {
+  const offering = (): Option =>
+    new Option('--offering <name>', 'for a volume that is on no node yet: one of the nodes of this offering gets it');
+  command('cp <source> <target>', 'Copy a file or folder into a volume, or out of one.')
+    .addOption(offering())
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan volume cp ./dataset data:/', 'into a volume'],
+        ['capstan volume cp data:/results ./results', 'a folder, under another name'],
+      ),
+    )
+    .action(async (source: string, target: string, flags: FileFlags) =>
+      (await import('./volumes/files.ts')).copyVolume(source, target, flags),
+    );
+  command('ls <volume>', 'List files of a volume, such as data or data:/folder.')
+    .addOption(offering())
+    .action(async (place: string, flags: FileFlags) => {
+      process.exitCode = await (await import('./volumes/files.ts')).listFiles(place, flags);
+    });
+}

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { posix } from 'node:path';
+import { type GPUUnit, gpuUnitKind, newObject } from '@capstan/api';
+import { isNotFound } from '@capstan/client';
+import { Failure } from '../failure.ts';
+import { download, placeOf, upload } from '../units/copy.ts';
+import { Progress } from '../units/progress.ts';
+import { interrupted, onInterrupt } from '../units/signals.ts';
+import { isOver, outcomeOf, phaseOf, progressOf } from '../units/state.ts';
+import { RemoteCommand } from '../units/streams/command.ts';
+import type { UnitPod } from '../units/streams/pod.ts';
+import { openUnits, type UnitFlags, type Units } from '../units/units.ts';
+import { watchUnit } from '../units/watch.ts';
+import { findVolume } from './volumes.ts';
+
+export interface FileFlags extends UnitFlags {
+  readonly offering?: string;
+}
+
+/** Where the helper sees the volume. */
+const root = '/volume';
+
+/** Copies a file or folder into a volume, or out of one. */
+export async function copyVolume(from: string, to: string, flags: FileFlags): Promise<void> {
+  const [source, target] = [placeOf(from), placeOf(to)];
+  if ((source.unit === undefined) === (target.unit === undefined))
+    throw new Failure(
+      'usage',
+      'expected one path here and one in a volume, such as: capstan volume cp ./dataset data:/, or: capstan volume cp data:/out .',
+    );
+  const name = (source.unit ?? target.unit)!;
+  await withHelper(name, { ...flags, readOnly: target.unit === undefined }, async (pod, progress) => {
+    const copying = { pod, progress };
+    if (target.unit === undefined) await download(copying, inVolume(source.path), target.path);
+    else await upload(copying, source.path, inVolume(target.path));
+  });
+}
+
+/** Lists files of a volume. Resolves with the exit code of `ls`. */
+export async function listFiles(place: string, flags: FileFlags): Promise<number> {
+  const { unit: name = place, path } = placeOf(place);
+  return withHelper(name, { ...flags, readOnly: true }, async (pod) => {
+    const command = ['ls', '-l', '-A', '--', inVolume(place.includes(':') ? path : '.')];
+    const remote = await RemoteCommand.begin(pod, { command, stdin: false, stdout: true, stderr: true, tty: false });
+    return (await remote.result).code;
+  });
+}
+
+/** A path of the volume as the helper sees it. It cannot lead out of the volume. */
+export function inVolume(path: string): string {
+  const inside = posix.join(root, posix.join('/', path));
+  return path.endsWith('/') && !inside.endsWith('/') ? `${inside}/` : inside;
+}
+
+/** Runs a small unit that mounts the volume, and removes it afterwards. */
+async function withHelper<T>(
+  name: string,
+  { readOnly, offering, ...flags }: FileFlags & { readonly readOnly: boolean },
+  use: (pod: UnitPod, progress: Progress) => Promise<T>,
+): Promise<T> {
+  using units = openUnits(flags);
+  const { status, spec } = await findVolume(units, name);
+  if (status?.node === undefined && spec.node === undefined && spec.prepare?.storage === undefined && offering === undefined)
+    throw new Failure(
+      'usage',
+      `${name} is on no node yet. Say on which nodes it will be used: --offering NAME takes one of that offering. Or create it with --node.`,
+    );
+  const progress = new Progress();
+  const unit = await units.resource.create(
+    helperOf(name, { units, offering: status?.node === undefined ? offering : undefined, readOnly }),
+  );
+  const helper = unit.metadata.name ?? '';
+  const remove = async (): Promise<void> => {
+    await units.resource.delete(helper).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  };
+  using _ = onInterrupt(
+    () => void remove().finally(() => process.exit(interrupted)),
+    () => process.exit(interrupted),
+  );
+  try {
+    await untilRunning(units, unit, progress);
+    return await use({ units, name: helper }, progress);
+  } finally {
+    progress.clear();
+    await remove();
+  }
+}
+
+/** It ends by itself if this process cannot end it. */
+function helperOf(
+  storage: string,
+  { units, offering, readOnly }: { readonly units: Units; readonly offering: string | undefined; readonly readOnly: boolean },
+): GPUUnit {
+  const metadata = {
+    name: `volume-${storage.slice(0, 40).replace(/[-.]+$/, '')}-${randomBytes(3).toString('hex')}`,
+    namespace: units.namespace,
+  };
+  const spec = {
+    ...(offering === undefined ? { resources: { cpu: '100m', memory: '128Mi' } } : { offering }),
+    command: ['sleep', '86400'],
+    mounts: [{ storage, path: root, readOnly }],
+    network: 'None' as const,
+    stopGrace: '0s',
+    maxDuration: '24h',
+  };
+  return newObject(gpuUnitKind, { metadata, spec }) as GPUUnit;
+}
+
+async function untilRunning(units: Units, { metadata: { name = '', uid } }: GPUUnit, progress: Progress): Promise<void> {
+  for await (const seen of watchUnit(units, { name, uid })) {
+    if (phaseOf(seen) === 'Running') return;
+    if (isOver(seen)) throw new Failure('unexpected', `the unit that reads the volume has ended: ${outcomeOf(seen) ?? phaseOf(seen)}`);
+    progress.show(progressOf(seen));
+  }
+  throw new Failure('unexpected', 'the unit that reads the volume was deleted.');
+}

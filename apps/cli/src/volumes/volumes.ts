@@ -1,0 +1,116 @@
+import { type GPUStorage, type GPUStorageSpec, gpuStorageKind, newObject } from '@capstan/api';
+import { isNotFound, type Resource } from '@capstan/client';
+import { Failure } from '../failure.ts';
+import { type Column, printList, printNames, printOne } from '../output.ts';
+import { openUnits, type UnitFlags, type UnitOutputFlags, type Units } from '../units/units.ts';
+import { formatBytes } from '../units/words.ts';
+
+export interface CreateFlags extends UnitOutputFlags {
+  readonly size: string;
+  readonly node?: string;
+  readonly copyOf?: string;
+  readonly url?: string;
+  readonly sha256?: string;
+  readonly unpack?: 'tar' | 'tar-gzip';
+  readonly retain?: boolean;
+}
+
+const bytes = (value: number | undefined): string | undefined => (value === undefined ? undefined : formatBytes(value));
+
+const table: readonly Column<GPUStorage>[] = [
+  { name: 'NAME', value: ({ metadata }) => metadata.name },
+  { name: 'SIZE', value: ({ spec }) => spec.size },
+  { name: 'USED', value: ({ status }) => bytes(status?.usedBytes) },
+  {
+    name: 'PHASE',
+    value: ({ metadata, status }) => (metadata.deletionTimestamp === undefined ? (status?.phase ?? 'Pending') : 'Deleting'),
+  },
+  { name: 'NODE', value: ({ status }) => status?.node },
+  { name: 'UNITS', value: ({ status }) => status?.mountedBy?.join(',') },
+  { name: 'MESSAGE', value: ({ status }) => status?.message },
+  { name: 'CAPACITY', value: ({ status }) => bytes(status?.capacityBytes), isWide: true },
+  { name: 'VOLUME', value: ({ status }) => status?.volume, isWide: true },
+];
+
+const write = (line: string): void => void process.stdout.write(`${line}\n`);
+export const storagesOf = ({ client, namespace }: Units): Resource<GPUStorage> => client.resource<GPUStorage>(gpuStorageKind).in(namespace);
+
+export async function createVolume(name: string, flags: CreateFlags): Promise<void> {
+  using units = openUnits(flags);
+  const metadata = { name, namespace: units.namespace };
+  const made = await storagesOf(units).create(newObject(gpuStorageKind, { metadata, spec: specOf(flags) as GPUStorageSpec }) as GPUStorage);
+  show(made, flags);
+}
+
+/** The spec that flags describe. */
+export function specOf({ size, node, copyOf, url, sha256, unpack, retain }: CreateFlags): Partial<GPUStorageSpec> {
+  if (copyOf !== undefined && url !== undefined)
+    throw new Failure('usage', 'a volume is a copy or comes from the web: leave out --copy-of or --url.');
+  if ((url === undefined) !== (sha256 === undefined))
+    throw new Failure('usage', '--url and --sha256 belong together: nodes check what they download.');
+  const how = unpack === undefined ? 'None' : unpack === 'tar' ? 'Tar' : 'TarGzip';
+  return {
+    size,
+    ...(node !== undefined && { node }),
+    ...(copyOf !== undefined && { prepare: { storage: { name: copyOf } } }),
+    ...(url !== undefined && sha256 !== undefined && { prepare: { url: { url, sha256, unpack: how } } }),
+    ...(retain === true && { deletionPolicy: 'Retain' as const }),
+  };
+}
+
+export async function listVolumes(flags: UnitOutputFlags): Promise<void> {
+  using units = openUnits(flags);
+  const { items } = await storagesOf(units).list();
+  const { output } = flags;
+  if (output === 'name') return printNames(items, 'gpustorage');
+  printList(items, { output, table, empty: 'No volumes. Create one with "capstan volume create <name> --size 100Gi".' });
+}
+
+export async function showVolume(name: string, flags: UnitOutputFlags): Promise<void> {
+  using units = openUnits(flags);
+  show(await findVolume(units, name), flags);
+}
+
+export async function resizeVolume(name: string, size: string, flags: UnitOutputFlags): Promise<void> {
+  using units = openUnits(flags);
+  await findVolume(units, name);
+  show(await storagesOf(units).patch(name, { type: 'merge', patch: { spec: { size } } }), flags);
+}
+
+export async function recoverVolume(name: string, flags: UnitOutputFlags): Promise<void> {
+  using units = openUnits(flags);
+  const { spec, metadata } = await findVolume(units, name);
+  const patch = { metadata: { resourceVersion: metadata.resourceVersion ?? '' }, spec: { recover: spec.recover + 1 } };
+  show(await storagesOf(units).patch(name, { type: 'merge', patch }), flags);
+}
+
+export async function removeVolumes(names: readonly string[], { wait, ...flags }: UnitFlags & { readonly wait: boolean }): Promise<void> {
+  using units = openUnits(flags);
+  for (const name of names) {
+    const { metadata, status } = await findVolume(units, name);
+    if (status?.mountedBy !== undefined && status.mountedBy.length > 0)
+      throw new Failure(
+        'usage',
+        `${name} is mounted by ${status.mountedBy.join(', ')}. Stop it first: capstan stop ${status.mountedBy.join(' ')}`,
+      );
+    const { resourceVersion = '' } = metadata;
+    const events = storagesOf(units).watch({ resourceVersion, fieldSelector: `metadata.name=${name}` });
+    await storagesOf(units).delete(name);
+    if (wait) for await (const { type } of events) if (type === 'DELETED') break;
+    write(`${name}: ${wait ? 'deleted' : 'deleting'}`);
+  }
+}
+
+function show(storage: GPUStorage, { output }: UnitOutputFlags): void {
+  if (output === 'name') printNames([storage], 'gpustorage');
+  else printOne(storage, { output, table });
+}
+
+export async function findVolume(units: Units, name: string): Promise<GPUStorage> {
+  try {
+    return await storagesOf(units).get(name);
+  } catch (error) {
+    if (isNotFound(error)) throw new Failure('usage', `there is no volume ${name} here; "capstan volume list" lists all.`, error);
+    throw error;
+  }
+}
