@@ -18,6 +18,8 @@ import {
 import type { PolicyRule, Product } from '@capstan/platform';
 import { allocations } from './allocations/controller.ts';
 import type { SchedulerOptions } from './allocations/scheduler.ts';
+import { stock } from './stock/controller.ts';
+import { Stockroom } from './stock/stockroom.ts';
 import { storages } from './storages/controller.ts';
 import { type UnitOptions, units } from './units/controller.ts';
 import { leaseKind } from './units/copies.ts';
@@ -70,6 +72,7 @@ const tenantRules: readonly PolicyRule[] = [
 
 /** The product through which tenants order parts of the fleet: offerings, and the allocations that they get. */
 export function computeProduct(options: Partial<SchedulerOptions> & UnitOptions = {}): Product {
+  const stockroom = new Stockroom();
   return {
     name: 'compute',
     kinds: [offeringKind, ...ordered, computeUsageKind],
@@ -79,9 +82,10 @@ export function computeProduct(options: Partial<SchedulerOptions> & UnitOptions 
     tenantRules,
     rules,
     controllers: [
-      { name: 'allocations', make: ({ tenants }) => allocations(tenants, options) },
+      { name: 'allocations', make: ({ tenants }) => allocations(tenants, options, stockroom) },
       { name: 'storages', make: ({ tenants, platform }) => storages(tenants, platform, options) },
-      { name: 'units', make: ({ tenants, platform }) => units(tenants, platform, options) },
+      { name: 'units', make: ({ tenants, platform }) => units(tenants, platform, { stockroom, ...options }) },
+      { name: 'stock', make: () => stock() },
     ],
   };
 }

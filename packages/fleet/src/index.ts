@@ -1,7 +1,17 @@
 export { usedBy } from './cleaning/next-entries.ts';
 export { taskFor as cleaningTaskFor } from './cleaning/task.ts';
 export { type Attempt, attemptsIn, entryFor, isAlive, stateOn } from './granting/attempt.ts';
-export { addEntry, advanceEntry, type Capacity, type Change, type EntryKey, emptyBooking, type RefusalCode } from './granting/content.ts';
+export {
+  addEntry,
+  advanceEntry,
+  type Capacity,
+  type Change,
+  type EntryKey,
+  emptyBooking,
+  handOver,
+  isEntry,
+  type RefusalCode,
+} from './granting/content.ts';
 export { type Circumstances, nextStep, type Step } from './granting/next-step.ts';
 export { type BookingEvent, type EntryState, isInPlatformHands, transitions } from './granting/transitions.ts';
 export { type Verdict, verdictOn } from './granting/verdict.ts';

@@ -234,7 +234,7 @@ export type GpuUnit = {
       /** Name of the node. */
       readonly node: string;
       /** How far it is there. */
-      readonly phase: "Pending" | "Waiting" | "Preparing" | "Running" | "Restarting" | "Stopping" | "Ended" | "Lost";
+      readonly phase: "Pending" | "Waiting" | "Preparing" | "Warm" | "Running" | "Restarting" | "Stopping" | "Ended" | "Lost";
       /** What happens at the moment, such as the progress of a pull. */
       readonly step?: string;
       /** Process of the program on the node. */
@@ -871,6 +871,13 @@ export type Offering = {
   readonly nodeSelector?: Readonly<Record<string, string>>;
   /** `Pack` fills nodes that are in use already; `Spread` takes those with the most free GPUs. */
   readonly strategy: "Pack" | "Spread";
+  /** Warm units: parts of nodes that are booked and prepared before anybody orders them. Only the owner of the platform sets it. */
+  readonly stock?: {
+    /** How many are kept ready. Orders that wait for devices come first. */
+    readonly units: number;
+    /** Image that is pulled in advance. Only units with the same image, or without any, use them. */
+    readonly image?: string;
+  };
 };
 
 export type OfferingList = {

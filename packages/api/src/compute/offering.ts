@@ -18,6 +18,16 @@ export const resourcesFields = {
   memory: optional(amount('Memory, such as `64Gi`. If absent, each GPU comes with its share of the memory of the node.')),
 };
 
+const stock = object(
+  'Warm units: parts of nodes that are booked and prepared before anybody orders them. Only the owner of the platform sets it.',
+  {
+    units: integer('How many are kept ready. Orders that wait for devices come first.', { minimum: 0, maximum: 1024 }),
+    image: optional(
+      text('Image that is pulled in advance. Only units with the same image, or without any, use them.', { minLength: 1, maxLength: 1024 }),
+    ),
+  },
+);
+
 const labelValue = text('Value of the label.', { maxLength: 63 });
 
 export const offeringKind = defineKind({
@@ -46,6 +56,7 @@ export const offeringKind = defineKind({
             choice('`Pack` fills nodes that are in use already; `Spread` takes those with the most free GPUs.', ['Pack', 'Spread']),
             'Pack',
           ),
+          stock: optional(stock),
         },
         {
           rules: [

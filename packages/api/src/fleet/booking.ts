@@ -35,6 +35,12 @@ const allocation = object('The Allocation that the entry belongs to.', {
   uid: text('Its UID.', { minLength: 1, maxLength: 64 }) as Required<AllocationId>,
 });
 
+const stock = object('Set if nobody has ordered it yet: a warm unit, which the platform keeps for the next order of an offering.', {
+  offering: objectName('Name of the Offering.'),
+  image: optional(text('Image that the node has pulled in advance.', { maxLength: 1024 })),
+  request: text('Hash of what the offering gave when it was booked.', { maxLength: 64 }),
+});
+
 const entry = object('Something that one allocation has on the node.', {
   allocation,
   attempt: text(
@@ -44,6 +50,7 @@ const entry = object('Something that one allocation has on the node.', {
   state: choice('State of the entry. An entry that became free is removed.', bookingStates),
   ...amounts,
   exclusive: optional(flag('Nothing else may be booked on the node.')),
+  stock: optional(stock),
   gang: optional(
     list('All parts of an allocation with several nodes, the same in the booking of each. The first decides for all.', part, {
       minItems: 2,
@@ -55,6 +62,7 @@ const entry = object('Something that one allocation has on the node.', {
 export type AllocationReference = ReadOf<typeof allocation>;
 export type BookedPart = ReadOf<typeof part>;
 export type BookingEntry = ReadOf<typeof entry>;
+export type StockMark = ReadOf<typeof stock>;
 
 export const nodeBookingKind = defineKind({
   group: fleetGroup,

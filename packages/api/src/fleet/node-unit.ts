@@ -6,10 +6,10 @@ import { hasProgram, programFields } from '../units/program.ts';
 import { fleetGroup } from './fields.ts';
 
 /**
- * `Waiting`: for secrets or an upload. `Preparing`: pulls an image or sets up its room. `Restarting`: waits before the next start. `Ended`: will not
+ * `Waiting`: for secrets or an upload. `Preparing`: pulls an image or sets up its room. `Warm`: prepared, and nothing will start. `Restarting`: waits before the next start. `Ended`: will not
  * run again. `Lost`: the agent cannot say how it ended, such as after a restart of the machine.
  */
-export const nodeUnitPhases = ['Pending', 'Waiting', 'Preparing', 'Running', 'Restarting', 'Stopping', 'Ended', 'Lost'] as const;
+export const nodeUnitPhases = ['Pending', 'Waiting', 'Preparing', 'Warm', 'Running', 'Restarting', 'Stopping', 'Ended', 'Lost'] as const;
 export type NodeUnitPhase = (typeof nodeUnitPhases)[number];
 
 /** The phases in which nothing of the unit runs, and nothing will. */
@@ -66,6 +66,7 @@ export const nodeUnitKind = defineKind({
           storages: optional(keyedList('The storages of `mounts`.', attachment, { keys: ['storage'], maxItems: 16 })),
           upload: withDefault(flag('Whether the program waits for files, which replace the directory of uploaded files.'), false),
           secrets: withDefault(flag('Whether the program waits for values of variables through `nodeunits/secrets`.'), false),
+          warm: optional(flag('Prepares the node for a program like this one, and never starts it.')),
           stopped: withDefault(flag('Ends the program.'), false),
           stopReason: optional(choice('Why it was stopped.', ['Stopped', 'TimeLimit', 'Idle'])),
           fenceAfter: optional(

@@ -1,5 +1,6 @@
 import { type NodeBooking, type NodeBookingSpec, newObject, nodeBookingKind } from '@capstan/api';
 import { type Client, isAlreadyExists, isConflict, isNotFound } from '@capstan/client';
+import { ignoring } from '@capstan/controller';
 import { type Change, emptyBooking } from '@capstan/fleet';
 import type { JsonObject } from '@capstan/machinery';
 import type { Latest } from './latest.ts';
@@ -16,10 +17,19 @@ export interface BookingWriterOptions {
   readonly bookings: Latest<NodeBooking>;
 }
 
-/** Writes bookings. Every write is a compare-and-swap: it fails if the booking is not as it was read. */
+interface Batch {
+  readonly changes: BookingChange[];
+  readonly result: Promise<boolean>;
+}
+
+/**
+ * Writes bookings. Every write is a compare-and-swap: it fails if the booking is not as it was read. Changes of a node that is being written wait, and are written together.
+ */
 export class BookingWriter {
   readonly #client: Client;
   readonly #bookings: Latest<NodeBooking>;
+  readonly #writing = new Map<string, Promise<unknown>>();
+  readonly #next = new Map<string, Batch>();
 
   constructor({ client, bookings }: BookingWriterOptions) {
     this.#client = client;
@@ -31,7 +41,43 @@ export class BookingWriter {
   }
 
   /** Makes all changes of one node in one write. A change that is refused is left out. False if somebody else was faster: read, and decide again. */
-  async write(node: string, changes: readonly BookingChange[], signal: AbortSignal): Promise<boolean> {
+  write(node: string, changes: readonly BookingChange[], signal: AbortSignal): Promise<boolean> {
+    const waiting = this.#next.get(node);
+    if (waiting !== undefined) {
+      waiting.changes.push(...changes);
+      return waiting.result;
+    }
+    const before = this.#writing.get(node);
+    if (before === undefined) return this.#follow(node, this.#write(node, changes, signal));
+    const all = [...changes];
+    const result = before.then(() => {
+      this.#next.delete(node);
+      return this.#follow(node, this.#write(node, all, signal));
+    });
+    this.#next.set(node, { changes: all, result });
+    return result;
+  }
+
+  /** Reads a booking that somebody else has written. */
+  async refresh(node: string, signal: AbortSignal): Promise<void> {
+    const found = await ignoring(this.#client.resource<NodeBooking>(nodeBookingKind).get(node, { signal }), isNotFound);
+    if (found === undefined) this.#bookings.forget(node);
+    else this.#bookings.wrote(found);
+  }
+
+  #follow(node: string, result: Promise<boolean>): Promise<boolean> {
+    const settled = result.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#writing.set(node, settled);
+    void settled.then(() => {
+      if (this.#writing.get(node) === settled) this.#writing.delete(node);
+    });
+    return result;
+  }
+
+  async #write(node: string, changes: readonly BookingChange[], signal: AbortSignal): Promise<boolean> {
     let spec = this.specOf(node);
     for (const { change } of changes) {
       const next = change(spec);

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { type NodeUnit, nodeUnitKind } from '@capstan/api';
 import { acrossEndpoints, done, type Endpoints, type Runnable, requeueAfter, WorkLoop } from '@capstan/controller';
+import { warmName } from '../stock/mark.ts';
+import { Stockroom } from '../stock/stockroom.ts';
 import { ledgerAt } from '../usage/ledger-client.ts';
 import { systemTime } from '../usage/steady-clock.ts';
 import { Usage } from '../usage/usage.ts';
@@ -20,11 +23,12 @@ const defaults: SchedulerOptions = {
 };
 
 /** One scheduler for the allocations of all tenants. It runs in root:platform. */
-export function allocations(tenants: Endpoints, options: Partial<SchedulerOptions> = {}): Runnable {
+export function allocations(tenants: Endpoints, options: Partial<SchedulerOptions> = {}, stockroom = new Stockroom()): Runnable {
   return {
     name,
     async run(context) {
       FleetCopy.prepare(context.informers);
+      const nodeUnits = context.informers.informer<NodeUnit>(nodeUnitKind);
       await context.informers.synced(context.signal);
       using loop = new WorkLoop<'pass'>(context, { name, keyOf: (pass) => pass, objectOf: (pass) => ({ name: pass }) });
       const again = (): void => loop.queue.add('pass');
@@ -36,7 +40,13 @@ export function allocations(tenants: Endpoints, options: Partial<SchedulerOption
         signal: () => AbortSignal.any([context.drop, AbortSignal.timeout(patience)]),
         ...(options.now && { now: options.now }),
       });
-      const scheduler = new Scheduler(context, { fleet, tenants: all, options: { ...defaults, ...options, now: usage.clock.now, usage } });
+      const scheduler = new Scheduler(context, {
+        fleet,
+        tenants: all,
+        options: { ...defaults, ...options, now: usage.clock.now, usage },
+        stock: { isReady: (unit) => nodeUnits.get(warmName(unit))?.status?.phase === 'Warm', again },
+      });
+      using _open = stockroom.open(scheduler.shelf);
       using _time = every(minute, () => usage.tick().catch((error: unknown) => context.onError(error, { name: 'usage' })));
       await Promise.all([
         acrossEndpoints(tenants, all.follower(name)).run(context),

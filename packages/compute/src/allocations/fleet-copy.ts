@@ -13,6 +13,7 @@ import {
 } from '@capstan/api';
 import type { Informer, InformerFactory } from '@capstan/client';
 import { type Attempt, attemptsIn, FleetIndex, type FleetNode, isKeeping, type Usage } from '@capstan/fleet';
+import { isWarmUnit, type WarmUnit } from '../stock/mark.ts';
 import { fleetNodeOf } from './fleet-node.ts';
 import { Latest } from './latest.ts';
 
@@ -25,6 +26,8 @@ export class FleetCopy implements Disposable {
   readonly #quotas: Informer<FleetQuota>;
   readonly #reservations: Informer<NodeReservation>;
   readonly #following: readonly Disposable[];
+  /** By node. */
+  readonly #warm = new Map<string, readonly WarmUnit[]>();
   /** Attempts with one node, by the booking that they were found in. */
   readonly #single = new WeakMap<NodeBooking, readonly Attempt[]>();
 
@@ -65,6 +68,15 @@ export class FleetCopy implements Disposable {
     return this.#offerings.get({ name });
   }
 
+  offerings(): Offering[] {
+    return this.#offerings.list();
+  }
+
+  /** What the platform keeps for orders that are yet to come. */
+  warmUnits(): WarmUnit[] {
+    return [...this.#warm.values()].flat();
+  }
+
   quotas(): FleetQuotaSpec[] {
     return this.#quotas.list().map(({ spec }) => spec);
   }
@@ -84,8 +96,10 @@ export class FleetCopy implements Disposable {
         this.#single.set(booking, (single = attemptsIn([[node, { entries }]])));
       }
       for (const one of single) found.push(one);
-      if (single.length < booking.spec.entries.length)
-        gangs.push([node, { entries: booking.spec.entries.filter(({ gang }) => gang !== undefined) }]);
+      if (single.length < booking.spec.entries.length) {
+        const entries = booking.spec.entries.filter(({ gang }) => gang !== undefined);
+        if (entries.length > 0) gangs.push([node, { entries }]);
+      }
     }
     for (const one of attemptsIn(gangs)) found.push(one);
     return found;
@@ -118,6 +132,9 @@ export class FleetCopy implements Disposable {
 
   #setBooking(node: string, booking: NodeBooking | undefined): void {
     const entries = booking?.spec.entries ?? [];
+    const warm = entries.filter(isWarmUnit).map((entry) => ({ node, entry }));
+    if (warm.length > 0) this.#warm.set(node, warm);
+    else this.#warm.delete(node);
     this.index.setBookings(node, new Map(entries.map((entry) => [`${entry.allocation.uid}/${entry.attempt}`, entry])), isKeeping);
   }
 }

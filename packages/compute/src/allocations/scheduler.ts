@@ -15,10 +15,13 @@ import {
   runPass,
   verdictOn,
 } from '@capstan/fleet';
+import { type KeeperOptions, StockKeeper } from '../stock/keeper.ts';
+import type { Shelf } from '../stock/stockroom.ts';
 import { type Booked, HeldBack, type Usage } from '../usage/usage.ts';
 import { advance } from './advance.ts';
 import { type BookingChange, BookingWriter } from './booking-writer.ts';
 import { Explainer, type Reason } from './explainer.ts';
+import { allocationFinalizer } from './finalizer.ts';
 import type { FleetCopy } from './fleet-copy.ts';
 import { inParallel } from './in-parallel.ts';
 import { PassQuota, placedAmount } from './quota.ts';
@@ -39,8 +42,6 @@ export interface SchedulerOptions {
   readonly usage?: Usage;
 }
 
-export const allocationFinalizer = 'compute.capstan.dev/bookings';
-
 /** Requests to the server at the same time. */
 const mostRequests = 32;
 /** In milliseconds: how long one request may take, so that one tenant does not delay all. */
@@ -56,6 +57,13 @@ interface Plan {
   readonly others: { readonly name: string; readonly write: (signal: AbortSignal) => Promise<unknown> }[];
 }
 
+export interface SchedulerParts {
+  readonly fleet: FleetCopy;
+  readonly tenants: Tenants;
+  readonly options: SchedulerOptions;
+  readonly stock: Pick<KeeperOptions, 'isReady' | 'again'>;
+}
+
 /** Grants, explains and releases. All state between two passes is in the bookings and the allocations, apart from holds. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -66,16 +74,14 @@ export class Scheduler {
   readonly #explainer: Explainer;
   readonly #usageReports: UsageReports;
   readonly #paths = new WorkspacePaths();
+  readonly #stock: StockKeeper;
   #holds: readonly Hold[] = [];
   /** Those of the last pass, which the index keeps devices for. */
   #reservations: readonly Reservation[] = [];
   #retry: keyof typeof soon | undefined;
   #shared: { readonly since: number; readonly signal: AbortSignal } | undefined;
 
-  constructor(
-    context: ControllerContext,
-    { fleet, tenants, options }: { readonly fleet: FleetCopy; readonly tenants: Tenants; readonly options: SchedulerOptions },
-  ) {
+  constructor(context: ControllerContext, { fleet, tenants, options, stock }: SchedulerParts) {
     this.#context = context;
     this.#fleet = fleet;
     this.#tenants = tenants;
@@ -84,6 +90,21 @@ export class Scheduler {
     const { explainEvery: every, now } = options;
     this.#explainer = new Explainer({ index: fleet.index, every, now });
     this.#usageReports = new UsageReports(every);
+    this.#stock = new StockKeeper({
+      fleet,
+      tenants,
+      paths: this.#paths,
+      writer: this.#writer,
+      newAttempt: options.newAttempt,
+      confirm: (known, attempt, signal) => this.#confirm(known, attempt, signal),
+      signal: () => this.#signal(),
+      ...stock,
+    });
+  }
+
+  /** Warm units, which orders get between two passes. */
+  get shelf(): Shelf {
+    return this.#stock;
   }
 
   /** One look at everything and the writes that follow from it. Returns the milliseconds until the next one; undefined if nothing waits. */
@@ -93,6 +114,7 @@ export class Scheduler {
     // Entries that were given up are no business of the scheduler, apart from the room that they take in the index.
     const attempts = this.#fleet.attempts().filter(isAlive);
     const quota = new PassQuota(this.#fleet.quotas());
+    this.#stock.count(quota);
     await this.#goOn(attempts, plan);
     const candidates = this.#sort(attempts, plan);
     await this.#learnPaths(candidates, attempts);
@@ -114,6 +136,8 @@ export class Scheduler {
     const short = this.#begin(queued, result.grants, { plan, quota });
     for (const { known, ...reason } of refused) this.#explain(known, reason, plan);
     for (const { known, ...reason } of this.#explainer.shortages(short, reservations)) this.#explain(known, reason, plan);
+    const needs = short.map(({ waiting }) => waiting.request);
+    plan.bookings.push(...this.#stock.plan(needs, { quota, reservations }));
     const usageIsDue = this.#reportUsage(quota, plan);
     await this.#write(plan, result.grants);
     this.#explainer.keep(candidates);
@@ -168,6 +192,7 @@ export class Scheduler {
     const unknown: Attempt[] = [];
     const booked: { readonly attempt: Attempt; readonly known: Known }[] = [];
     for (const attempt of attempts) {
+      if (this.#stock.isPromised(attempt.allocation)) continue;
       const known = this.#tenants.find(attempt.allocation.uid);
       if (known === undefined) unknown.push(attempt);
       else booked.push({ attempt, known });
@@ -220,6 +245,7 @@ export class Scheduler {
         if (isProtected && own.length === 0) this.#letGo(known, plan);
         continue;
       }
+      if (this.#stock.isPromised(referenceTo(known))) continue;
       // At the same time as its first booking: nothing runs before the status, which waits for both.
       if (!isProtected)
         plan.others.push({
@@ -283,11 +309,12 @@ export class Scheduler {
     if (write !== undefined) plan.others.push({ name: nameOf(known.allocation), write });
   }
 
-  async #confirm(known: Known, attempt: Attempt, signal: AbortSignal): Promise<void> {
+  async #confirm(known: Known, attempt: Attempt, signal: AbortSignal): Promise<Allocation> {
     const { allocation, place } = known;
-    await writeStatus(known, grantedStatus(allocation, attempt, new Date(this.#options.now())), signal);
+    const written = await writeStatus(known, grantedStatus(allocation, attempt, new Date(this.#options.now())), signal);
     this.#options.usage?.granted(known.uid);
     place.context.events.normal(allocation, 'Granted', wordsFor(attempt.parts));
+    return written;
   }
 
   /** Bookings of different nodes, and objects of different tenants, are written at the same time. */

@@ -5,7 +5,7 @@ import type { JsonObject } from '@capstan/machinery';
 import { Latest } from './latest.ts';
 
 /** One endpoint of the export's view, with the allocations of its workspaces. */
-interface Place {
+export interface Place {
   readonly context: ControllerContext;
   readonly allocations: Latest<Allocation>;
 }
@@ -47,6 +47,12 @@ export class Tenants {
     };
   }
 
+  /** The endpoint, if there is one only: then it has the workspaces of all tenants. */
+  get onlyPlace(): Place | undefined {
+    const [first] = this.#places;
+    return this.#places.size === 1 ? first : undefined;
+  }
+
   *all(): Generator<Known> {
     for (const place of this.#places) for (const [uid, allocation] of place.allocations.entries()) yield { uid, allocation, place };
   }
@@ -80,11 +86,13 @@ export function resourceOf({ allocation, place }: Known): Resource<Allocation> {
 }
 
 /** Writes the status if the allocation is still as it was read: another scheduler may have granted it in the meantime. */
-export async function writeStatus(known: Known, status: AllocationStatus, signal: AbortSignal): Promise<void> {
+export async function writeStatus(known: Known, status: AllocationStatus, signal: AbortSignal): Promise<Allocation> {
   const { allocation, place } = known;
   const { name = '', namespace, resourceVersion = '' } = allocation.metadata;
   const patch = { metadata: { resourceVersion }, status: { ...status, message: status.message ?? null } } as unknown as JsonObject;
-  place.allocations.wrote(await resourceOf(known).patch({ name, namespace }, { type: 'merge', patch }, { subresource: 'status', signal }));
+  const written = await resourceOf(known).patch({ name, namespace }, { type: 'merge', patch }, { subresource: 'status', signal });
+  place.allocations.wrote(written);
+  return written;
 }
 
 /** The workspace of an allocation, which is the tenant in the queue. */
@@ -97,7 +105,7 @@ export function referenceTo(known: Known): AllocationReference {
   return { cluster: tenantOf(known), namespace, name, uid: asAllocationId(known.uid) };
 }
 
-function ended(signal: AbortSignal): Promise<void> {
+export function ended(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -12,7 +12,8 @@ import {
 } from '@capstan/api';
 import { type Client, objectKey } from '@capstan/client';
 import { acrossEndpoints, controller, done, type Endpoints, type Runnable, requeueAfter } from '@capstan/controller';
-import { copiesOf, nodeConcernsUnits, ownedByName, ownerKey, podKind, unitPods, unitsOn } from './copies.ts';
+import { type Shelf, Stockroom } from '../stock/stockroom.ts';
+import { copiesOf, nodeConcernsUnits, ownedByName, ownerKeys, podKind, unitPods, unitsOn } from './copies.ts';
 import { decide } from './decide.ts';
 import { mountingUnits } from './mounts.ts';
 import { abandonedUnits, orphans } from './orphans.ts';
@@ -21,13 +22,15 @@ import { Work } from './work.ts';
 
 export interface UnitOptions {
   readonly now?: () => number;
+  /** Warm units of the scheduler. */
+  readonly stockroom?: Shelf;
 }
 
 /** More steps than a reconcile can need: a decision that does not see its own effect must not go on for ever. */
 const mostSteps = 100;
 
 /** Units of all tenants, and their NodeUnits in root:platform. */
-export function units(tenants: Endpoints, platform: Client, { now = Date.now }: UnitOptions = {}): Runnable {
+export function units(tenants: Endpoints, platform: Client, { now = Date.now, stockroom = new Stockroom() }: UnitOptions = {}): Runnable {
   const owners = new Owners(gpuUnitKind);
   const abandoned = abandonedUnits();
   const sweeper = orphans(owners, abandoned);
@@ -37,8 +40,8 @@ export function units(tenants: Endpoints, platform: Client, { now = Date.now }: 
     .owns(allocationKind)
     .owns(podKind, unitPods)
     .watches<GPUStorage>(gpuStorageKind, (storage, copies) => mountingUnits(copies.units, objectKey(storage)).map(objectKey))
-    .watches<NodeUnit>(nodeUnitKind, (one) => [ownerKey(one)], { client: platform })
-    .watches<GPUNode>(gpuNodeKind, ({ metadata: { name = '' } }, { nodeUnits }) => unitsOn(nodeUnits, nodeNamespace(name)).map(ownerKey), {
+    .watches<NodeUnit>(nodeUnitKind, (one) => ownerKeys([one]), { client: platform })
+    .watches<GPUNode>(gpuNodeKind, ({ metadata: { name = '' } }, { nodeUnits }) => ownerKeys(unitsOn(nodeUnits, nodeNamespace(name))), {
       client: platform,
       predicate: nodeConcernsUnits,
     })
@@ -48,7 +51,7 @@ export function units(tenants: Endpoints, platform: Client, { now = Date.now }: 
           for (const one of ownedByName(copies.nodeUnits, key)) abandoned.send(one);
           return done;
         }
-        const work = new Work(unit, { copies, client, platform, events, wrote, now });
+        const work = new Work(unit, { copies, client, platform, events, wrote, now, stockroom });
         for (let count = 0; count < mostSteps; count++) {
           const step = decide(work.scene());
           if (step.kind === 'wait') return step.atMost === undefined ? done : requeueAfter(step.atMost);

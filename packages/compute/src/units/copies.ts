@@ -78,6 +78,9 @@ export const ownedBy = <T extends KubeObject>(informer: Informer<T>, uid: string
 export const ownedByName = (nodeUnits: Informer<NodeUnit>, key: ObjectKey): NodeUnit[] => nodeUnits.byIndex(byName, formatKey(key));
 export const unitsOn = (nodeUnits: Informer<NodeUnit>, namespace: string): NodeUnit[] => nodeUnits.byIndex(byNode, namespace);
 
+/** The units of NodeUnits; warm ones belong to nobody. */
+export const ownerKeys = (nodeUnits: readonly NodeUnit[]): ObjectKey[] => nodeUnits.filter(({ spec }) => !spec.warm).map(ownerKey);
+
 export function ownerKey({ spec }: NodeUnit): ObjectKey {
   const { cluster, namespace, name } = spec.owner;
   return { cluster, namespace, name };

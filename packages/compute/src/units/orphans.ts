@@ -26,7 +26,7 @@ export function orphans(owners: Owners, abandoned: Abandoned): Controller<NodeUn
     })
     .receives(abandoned, (nodeUnit) => [objectKey(nodeUnit)])
     .reconcile(async ({ object: nodeUnit, copies, client, wrote }) => {
-      if (nodeUnit === undefined || nodeUnit.metadata.deletionTimestamp !== undefined) return done;
+      if (nodeUnit === undefined || nodeUnit.spec.warm || nodeUnit.metadata.deletionTimestamp !== undefined) return done;
       const owner = await owners.find(nodeUnit.spec.owner);
       if (owner === 'unknown') return requeueAfter(askAgain);
       if (owner === 'exists') return done;

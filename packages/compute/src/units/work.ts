@@ -14,6 +14,9 @@ import {
 import { ApiError, type Client, isAlreadyExists, isConflict, isForbidden, isNotFound, objectKey, type ResourceType } from '@capstan/client';
 import { addFinalizer, type EventRecorder, ignoring, patchStatus, removeFinalizer } from '@capstan/controller';
 import { isObject, type KubeObject } from '@capstan/machinery';
+import { allocationFinalizer } from '../allocations/finalizer.ts';
+import { warmOrderOf } from '../stock/order.ts';
+import type { Promised, Shelf } from '../stock/stockroom.ts';
 import { type Copies, ownedBy, podKind } from './copies.ts';
 import { type Step, unitFinalizer } from './decide.ts';
 import { eventsFor } from './events.ts';
@@ -30,6 +33,7 @@ export interface WorkOptions {
   readonly events: EventRecorder;
   readonly wrote: (object: KubeObject, type?: Pick<ResourceType, 'group' | 'resource'>) => void;
   readonly now: () => number;
+  readonly stockroom: Shelf;
 }
 
 const sourceKinds = {
@@ -133,11 +137,22 @@ export class Work {
   async #allocate(allocation: Allocation): Promise<void> {
     const resource = this.#options.client.resource<Allocation>(allocationKind).in(this.#unit.metadata.namespace);
     const { name = '' } = allocation.metadata;
-    const made = (await ignoring(resource.create(allocation), isAlreadyExists)) ?? (await resource.get(name));
+    using promised = await this.#promised(name);
+    // The scheduler adds the finalizer before it grants something.
+    const order = promised ? { ...allocation, metadata: { ...allocation.metadata, finalizers: [allocationFinalizer] } } : allocation;
+    const created = await ignoring(resource.create(order), isAlreadyExists);
+    const made = created ?? (await resource.get(name));
     if (!made.metadata.ownerReferences?.some(({ uid }) => uid === this.#unit.metadata.uid))
       throw new Error(`the Allocation ${name} exists and belongs to something else; delete it`);
-    this.#options.wrote(made, allocationKind);
-    this.#allocations.set(name, made);
+    const [granted] = await Promise.all([created && promised?.take(created), promised && this.perform({ kind: 'protect' })]);
+    this.#options.wrote(granted ?? made, allocationKind);
+    this.#allocations.set(name, granted ?? made);
+  }
+
+  /** A warm unit that this one can start in. */
+  #promised(allocation: string): Promise<Promised | undefined> {
+    const order = warmOrderOf(this.#unit, allocation);
+    return order === undefined ? Promise.resolve(undefined) : this.#options.stockroom.promise(order);
   }
 
   async #readBookings(nodes: readonly string[]): Promise<void> {

@@ -22,13 +22,14 @@ export function isAlive({ entries }: Attempt): boolean {
 }
 
 /**
- * Finds all attempts. The bookings must be those of one moment, such as an informer has them: an entry without the first one of its gang is
+ * Finds all attempts. Stock is none: it belongs to no allocation. The bookings must be those of one moment, such as an informer has them: an entry without the first one of its gang is
  * taken for an orphan, which is wrong if the first one was read before it was written.
  */
 export function attemptsIn(bookings: Iterable<readonly [node: string, spec: NodeBookingSpec]>): Attempt[] {
   const found = new Map<string, Attempt & { readonly entries: Map<string, BookingEntry> }>();
   for (const [node, { entries }] of bookings) {
     for (const entry of entries) {
+      if (entry.stock !== undefined) continue;
       const key = `${entry.allocation.uid}/${entry.attempt}`;
       let attempt = found.get(key);
       if (attempt === undefined) {

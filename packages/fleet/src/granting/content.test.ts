@@ -1,6 +1,6 @@
 import { asAllocationId, type BookingEntry, type NodeBookingSpec } from '@capstan/api';
 import { describe, expect, it } from 'vitest';
-import { addEntry, advanceEntry, type Change, emptyBooking } from './content.ts';
+import { addEntry, advanceEntry, type Change, emptyBooking, handOver } from './content.ts';
 
 const capacity = { cpu: 8_000, memory: 64 };
 
@@ -18,6 +18,28 @@ function written(change: Change): NodeBookingSpec {
   if (change.kind !== 'write') throw new Error(`expected a write, found ${JSON.stringify(change)}`);
   return change.spec;
 }
+
+describe('handing over a warm unit', () => {
+  const stock = { offering: 'small', request: 'hash' };
+  const warm = written(addEntry(emptyBooking, entry('stock', { devices: ['g0'], stock }), { event: 'grant', capacity }));
+  const { allocation } = entry('tenant');
+  const taken = written(handOver(warm, key('stock'), allocation));
+
+  it('changes the allocation of the entry and nothing else', () => {
+    expect(taken.entries).toEqual([{ ...entry('tenant', { devices: ['g0'] }), state: 'Granted' }]);
+  });
+
+  it('succeeds once: the same allocation has it already, and others are refused', () => {
+    expect(handOver(taken, key('stock'), allocation)).toEqual({ kind: 'unchanged' });
+    expect(handOver(taken, key('stock'), entry('other').allocation)).toMatchObject({ kind: 'refused', code: 'Taken' });
+    expect(advanceEntry(taken, key('stock'), 'abandon')).toMatchObject({ kind: 'refused' });
+  });
+
+  it('never takes from an allocation', () => {
+    const owned = written(addEntry(emptyBooking, entry('owner'), { event: 'grant', capacity }));
+    expect(handOver(owned, key('owner'), allocation)).toMatchObject({ kind: 'refused', code: 'Taken' });
+  });
+});
 
 describe('adding to a booking', () => {
   const one = written(addEntry(emptyBooking, entry('a', { devices: ['g0'], cpu: 6_000 }), { event: 'grant', capacity }));

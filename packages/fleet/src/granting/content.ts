@@ -1,4 +1,4 @@
-import type { BookingEntry, BookingState, NodeBookingSpec } from '@capstan/api';
+import type { AllocationReference, BookingEntry, BookingState, NodeBookingSpec } from '@capstan/api';
 import { type BookingEvent, type EntryState, transitions } from './transitions.ts';
 
 /** The next content of a booking, to be written on the condition that the object has not changed since it was read. */
@@ -48,6 +48,17 @@ export function addEntry(
   }
   const state = transitions.Free[event] as BookingState;
   return { kind: 'write', spec: { entries: [...spec.entries, { ...entry, state }] } };
+}
+
+/**
+ * Gives a warm unit to an allocation. The devices stay granted and need no cleaning: nothing has run there. The entry keeps its attempt, which the allocation then names.
+ */
+export function handOver(spec: NodeBookingSpec, key: EntryKey, allocation: AllocationReference): Change {
+  if (spec.entries.some((one) => isEntry(one, { uid: allocation.uid, attempt: key.attempt }))) return { kind: 'unchanged' };
+  const found = spec.entries.find((one) => isEntry(one, key));
+  if (found?.stock === undefined || found.state !== 'Granted') return refused('Taken', 'the warm unit was taken or given up');
+  const { stock: _, ...rest } = found;
+  return { kind: 'write', spec: { entries: spec.entries.map((one) => (one === found ? { ...rest, allocation } : one)) } };
 }
 
 /** Takes an entry through one transition; an entry that becomes free is removed. */

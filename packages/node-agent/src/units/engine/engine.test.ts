@@ -28,6 +28,23 @@ describe('a unit', () => {
     expect(driver.starts).toEqual(['u-1 0']);
   });
 
+  test('that is warm is prepared and never started, also by the next agent and after the loss of its record', async () => {
+    {
+      await using agent = await start();
+      await agent.engine.accept(nodeUnit('w-1', { warm: true }));
+      await becomes(agent, 'w-1', { phase: 'Warm' });
+    }
+    await using agent = await start();
+    await becomes(agent, 'w-1', { phase: 'Warm' });
+    await agent.engine.accept({ ...nodeUnit('w-2', { warm: true }), status: { phase: 'Preparing' } });
+    await becomes(agent, 'w-2', { phase: 'Warm' });
+    await agent.engine.accept(nodeUnit('w-1', { warm: true, stopped: true }, { generation: 2 }));
+    await becomes(agent, 'w-1', { phase: 'Ended', reason: 'Stopped' });
+    await agent.engine.remove('w-2');
+    expect(agent.engine.names).not.toContain('w-2');
+    expect(driver.starts).toEqual([]);
+  });
+
   test('takes only transitions of the table, whatever happens', async () => {
     await using agent = await start({ times: { restartDelay: 1 } });
     const names = Array.from({ length: 20 }, (_, at) => `p-${at}`);

@@ -78,7 +78,7 @@ export class UnitEngine implements AsyncDisposable {
         reason: 'Lost',
         message: 'this start was removed from the node before, and is not repeated',
       });
-    if (wasStarted(unit.status))
+    if (!unit.spec.warm && wasStarted(unit.status))
       return this.#say(unit, { phase: 'Lost', reason: 'Lost', message: 'the node has lost its record of this unit' });
     const fresh = this.#fresh.get(name);
     if (fresh !== undefined) fresh.unit = unit;

@@ -157,6 +157,7 @@ export class UnitRun {
     Pending: async () => (this.#stop && this.#incarnation < 0 ? ended(this.#stop) : this.#begin()),
     Waiting: (state) => this.#wait(state),
     Preparing: () => this.#prepare(),
+    Warm: () => this.#stayWarm(),
     Running: (state) => this.#keep(state),
     Restarting: (state) => this.#pause(state),
     Stopping: (state) => this.#end(state),
@@ -213,6 +214,7 @@ export class UnitRun {
         const driver = drivers.forStart(this.#record.spec);
         const room = await resolve(this.#record);
         await driver.prepare(room, { onStep: (step) => this.#show({ step }), signal: interrupted });
+        if (this.#record.spec.warm) return { state: { phase: 'Warm' } };
         this.#room = room;
         const since = await now();
         return { incarnation: this.#incarnation + 1, state: { phase: 'Running', boot: since.boot, since } };
@@ -223,6 +225,17 @@ export class UnitRun {
         if (problem.isFinal) return ended({ reason: problem.reason, message: problem.message });
         this.#failed = problem;
       }
+    }
+    return undefined;
+  }
+
+  /** Nothing of it ever runs, so there is nothing to find again after a restart. */
+  async #stayWarm(): Promise<Next | undefined> {
+    const { signal } = this.#context;
+    while (!signal.aborted) {
+      const interrupted = this.#arm();
+      if (this.#stop !== undefined) return ended(this.#stop);
+      await pause(Number.POSITIVE_INFINITY, interrupted);
     }
     return undefined;
   }

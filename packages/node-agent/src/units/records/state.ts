@@ -12,6 +12,8 @@ export type UnitState =
   | { readonly phase: 'Pending' }
   | { readonly phase: 'Waiting'; readonly since: Moment }
   | { readonly phase: 'Preparing' }
+  /** The node is prepared for a program that comes with another NodeUnit. */
+  | { readonly phase: 'Warm' }
   /** The program of the present incarnation was started, or is about to be, while the machine ran as `boot`. */
   | { readonly phase: 'Running'; readonly boot: string; readonly since: Moment }
   | { readonly phase: 'Restarting'; readonly since: Moment; readonly last: Ending }
@@ -27,7 +29,8 @@ const ends: readonly NodeUnitPhase[] = ['Stopping', 'Ended'];
 export const transitions: Readonly<Record<NodeUnitPhase, readonly NodeUnitPhase[]>> = {
   Pending: ['Waiting', 'Preparing', ...ends],
   Waiting: ['Preparing', ...ends],
-  Preparing: ['Waiting', 'Running', ...ends],
+  Preparing: ['Waiting', 'Warm', 'Running', ...ends],
+  Warm: ends,
   Running: ['Preparing', 'Restarting', 'Lost', ...ends],
   Restarting: ['Waiting', 'Preparing', ...ends],
   Stopping: ['Restarting', 'Ended'],

@@ -1,0 +1,41 @@
+import type { Allocation } from '@capstan/api';
+
+/** The first order of a start of a unit, as far as warm units are concerned. */
+export interface WarmOrder {
+  readonly cluster: string;
+  readonly namespace: string;
+  /** Of the Allocation, which does not exist yet. */
+  readonly name: string;
+  readonly offering: string;
+  readonly image: string | undefined;
+}
+
+/** A warm unit that nobody else gets until this is disposed of. The scheduler leaves the allocation alone until then. */
+export interface Promised extends Disposable {
+  /** Gives it to the allocation, and returns the allocation as it is then; undefined if it could not be had. */
+  take(allocation: Allocation): Promise<Allocation | undefined>;
+}
+
+/** Gives warm units away. */
+export interface Shelf {
+  /** Undefined if none fits, if an order waits for devices, or if a limit forbids it: then the order takes its turn in the queue. */
+  promise(order: WarmOrder): Promise<Promised | undefined>;
+}
+
+/** Where the controller of units finds the scheduler of the same process. Nothing depends on it: without it, every order is queued. */
+export class Stockroom implements Shelf {
+  #shelf: Shelf | undefined;
+
+  open(shelf: Shelf): Disposable {
+    this.#shelf = shelf;
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#shelf === shelf) this.#shelf = undefined;
+      },
+    };
+  }
+
+  promise(order: WarmOrder): Promise<Promised | undefined> {
+    return this.#shelf?.promise(order) ?? Promise.resolve(undefined);
+  }
+}
