@@ -19,7 +19,7 @@ export function printObject(object: object, format: 'json' | 'yaml'): void {
   write(format === 'json' ? JSON.stringify(object, undefined, 2) : dump(object));
 }
 
-export function printList<T extends KubeObject>(
+export function printList<T extends object>(
   items: readonly T[],
   { output, table, empty }: { readonly output?: OutputFormat | undefined; readonly table: readonly Column<T>[]; readonly empty: string },
 ): void {

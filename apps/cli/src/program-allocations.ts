@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AllocationFlags, OrderFlags } from './commands/allocation.ts';
 import type { PlanFlags } from './commands/allocation-plan.ts';
 import type { OfferingFlags, OutputFlags } from './commands/offering.ts';
+import type { StockFlags } from './commands/stock.ts';
 import { examples } from './help.ts';
 import { outputFormats } from './output.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
@@ -81,6 +82,7 @@ function addOfferings(program: Command): void {
         ['capstan offering list', ''],
         ['capstan offering create h100-8 --model H100 --gpus 8 --nvlink', '8 connected GPUs, with their share of the node'],
         ['capstan offering create half --fraction 2', 'half of a node'],
+        ['capstan offering stock half --units 2', 'keep two of them ready'],
       ),
     );
   addCommand(offering, 'list', 'List the offerings.').action(async (flags: OutputFlags) =>
@@ -99,4 +101,12 @@ function addOfferings(program: Command): void {
     .addOption(new Option('--pool <names...>', 'only nodes of these pools'))
     .addOption(new Option('--spread', 'prefer nodes with the most free GPUs'))
     .action(async (name: string, flags: OfferingFlags) => (await import('./commands/offering.ts')).createOffering(name, flags));
+  addCommand(offering, 'stock <name>', 'Set how many warm units of an offering are kept ready, so that units start at once.')
+    .addOption(numberOption('--units <number>', 'how many; 0 keeps none').makeOptionMandatory())
+    .addOption(new Option('--image <name>', 'pull this image in advance; only units with the same one use the stock'))
+    .action(async (name: string, flags: StockFlags) => (await import('./commands/stock.ts')).setStock(name, flags));
+  const stock = program.command('stock').description('Show the warm units that the platform keeps ready.');
+  addCommand(stock, 'list', 'List the warm units of all offerings. For owners of the platform.').action(async (flags: OutputFlags) =>
+    (await import('./commands/stock.ts')).listStock(flags),
+  );
 }

@@ -13,6 +13,7 @@ import { nodeUnitKind } from './fleet/node-unit.ts';
 import { nodeVolumeKind } from './fleet/node-volume.ts';
 import { fleetQuotaKind } from './fleet/quota.ts';
 import { nodeReservationKind } from './fleet/reservation.ts';
+import { operatorJobKind } from './operator/operator-job.ts';
 
 /** Every kind of Capstan's own. The files of `npm run generate` and the tests of all definitions follow this list. */
 export const definedKinds: readonly KindDefinition[] = [
@@ -30,4 +31,5 @@ export const definedKinds: readonly KindDefinition[] = [
   fleetQuotaKind,
   nodeReservationKind,
   computeUsageKind,
+  operatorJobKind,
 ];

@@ -58,6 +58,7 @@ export * from './kcp/topology.ts';
 export * from './kcp/workspace-status.ts';
 export { groupResource, type KindReference, type StoredKind } from './kind.ts';
 export * from './kubernetes/user.ts';
+export * from './operator/operator-job.ts';
 export type { StorageDownload } from './storages/preparation.ts';
 export { millisecondsIn } from './units/duration.ts';
 export * from './units/outcome.ts';

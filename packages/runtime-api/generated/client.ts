@@ -1100,6 +1100,70 @@ export type NodeList = {
   readonly continue?: string;
 };
 
+/** Work that the REST API does for the owner of the platform, and that takes longer than a request. One replica works on it; another one goes on if that ends. */
+export type OperatorJob = {
+  /** The same as `name`. */
+  readonly id: string;
+  /** Name, unique in its namespace. */
+  readonly name: string;
+  /** Differs from that of every other object, also of one with the same name. */
+  readonly uid: string;
+  /** The workspace, as the request named it. */
+  readonly workspace: string;
+  /** State in one word. */
+  readonly phase?: "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelled";
+  /** Labels, by which lists can be filtered. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Time of the creation. */
+  readonly createdAt: string;
+  /** User who created it. */
+  readonly createdBy?: string;
+  /** Set while the object ends. */
+  readonly deletingSince?: string;
+  /** Counts changes of the fields below. */
+  readonly generation?: number;
+  /** Changes with every change of the object. Send it back, or the ETag in If-Match, to change only what you have read. */
+  readonly version: string;
+  /** Raises the stock of an offering. */
+  readonly stock: {
+    /** Name of the Offering. */
+    readonly offering: string;
+    /** How many warm units it should have at least. */
+    readonly count: number;
+  };
+  /** The job fails if it takes longer. */
+  readonly deadline: string;
+  /** Ends the work. Things that were done stay. */
+  readonly cancelled: boolean;
+  /** How far the work is. */
+  readonly status?: {
+    /** State in one word. */
+    readonly phase?: "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelled";
+    /** How far it is, or why it does not go on. */
+    readonly message?: string;
+    /** Warm units that are ready. */
+    readonly ready?: number;
+    /** Warm units that should be ready. */
+    readonly total?: number;
+    /** Whether the offering was changed. It is changed once. */
+    readonly isRaised?: boolean;
+    /** The replica that works on it. */
+    readonly holder?: string;
+    /** When the replica was last heard of. */
+    readonly renewedAt?: string;
+    /** When it ended. */
+    readonly finishedAt?: string;
+  };
+};
+
+export type OperatorJobList = {
+  readonly items: readonly OperatorJob[];
+  /** Version of the list. */
+  readonly version: string;
+  /** Present if there may be more: send it as the parameter `continue`. */
+  readonly continue?: string;
+};
+
 /** Why a request failed, as in RFC 9457. */
 export type Problem = {
   /** Identifies the code. */
@@ -1167,6 +1231,13 @@ export type Usage = {
     readonly allocations: number;
   }[];
   readonly total: UsageAmounts;
+};
+
+export type StockUnitsInput = {
+  /** Name of the offering. */
+  readonly offering: string;
+  /** How many warm units it should have at least. */
+  readonly count: number;
 };
 
 export type ModelCount = {
@@ -1349,9 +1420,34 @@ export class CapstanApi {
     return this.#json({ method: 'PATCH', path: `/api/v1/operator/nodes/${encodeURIComponent(id)}`, headers: { 'if-match': options.ifMatch }, body, type: 'application/merge-patch+json' }, options);
   }
 
+  /** List objects of the kind OperatorJob, or follow their changes as server-sent events. */
+  listOperatorJobs(options: { readonly limit?: number; readonly continue?: string; readonly label?: string; readonly phase?: "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelled" } & CallOptions = {}): Promise<OperatorJobList> {
+    return this.#json({ method: 'GET', path: '/api/v1/operator/jobs', query: { limit: options.limit, continue: options.continue, label: options.label, phase: options.phase } }, options);
+  }
+
+  /** Read a OperatorJob. */
+  getOperatorJob(id: string, options: CallOptions = {}): Promise<OperatorJob> {
+    return this.#json({ method: 'GET', path: `/api/v1/operator/jobs/${encodeURIComponent(id)}` }, options);
+  }
+
+  /** Delete a OperatorJob. */
+  deleteOperatorJob(id: string, options: { readonly ifMatch?: string } & CallOptions = {}): Promise<OperatorJob | undefined> {
+    return this.#json({ method: 'DELETE', path: `/api/v1/operator/jobs/${encodeURIComponent(id)}`, headers: { 'if-match': options.ifMatch } }, options);
+  }
+
+  /** End a job. Things that it has done stay. */
+  cancelOperatorJob(id: string, options: { readonly ifMatch?: string } & CallOptions = {}): Promise<OperatorJob> {
+    return this.#json({ method: 'POST', path: `/api/v1/operator/jobs/${encodeURIComponent(id)}/cancel`, headers: { 'if-match': options.ifMatch } }, options);
+  }
+
   /** Count the GPUs of the fleet by model and pool. Needs the right to read nodes and bookings in root:platform. */
   getInventory(options: CallOptions = {}): Promise<Inventory> {
     return this.#json({ method: 'GET', path: '/api/v1/operator/inventory' }, options);
+  }
+
+  /** Queue a job that raises the stock of an offering to so many warm units, and waits until they are ready. Needs the right to create operatorjobs in root:platform. */
+  createStockUnits(body: StockUnitsInput, options: { readonly idempotencyKey?: string } & CallOptions = {}): Promise<OperatorJob> {
+    return this.#json({ method: 'POST', path: '/api/v1/operator/stock-units', headers: { 'idempotency-key': options.idempotencyKey }, body }, options);
   }
 
   /** Add up what a workspace has used: GPU seconds and more. In the workspace root, what all workspaces have used. */

@@ -168,6 +168,14 @@ export const ownSchemas: JsonObject = {
       total: reference('UsageAmounts'),
     },
   },
+  StockUnitsInput: {
+    type: 'object',
+    required: ['offering', 'count'],
+    properties: {
+      offering: text('Name of the offering.'),
+      count: { type: 'integer', description: 'How many warm units it should have at least.', minimum: 1, maximum: 1024 },
+    },
+  },
   ModelCount: modelCount,
   Inventory: {
     type: 'object',

@@ -232,6 +232,26 @@ describe('the other resources', () => {
     expect([202, 204]).toContain((await rest.ask(`${restPath}/allocations/order`, { method: 'DELETE' })).status);
   });
 
+  test('for the operator are jobs, which wait until a replica works on them', async () => {
+    const token = rest.ownerToken;
+    const jobs = `${restPath}/operator/jobs`;
+    const queue = () =>
+      rest.ask(`${restPath}/operator/stock-units`, {
+        method: 'POST',
+        token,
+        body: { offering: 'any', count: 2 },
+        headers: { 'idempotency-key': 'stock-once' },
+      });
+    const { status, body } = await queue();
+    expect([status, body['stock']]).toEqual([202, { offering: 'any', count: 2 }]);
+    const id = body['id'] as string;
+    expect((await queue()).body['id']).toBe(id);
+    expect((await rest.ask(jobs, { token })).body['items']).toMatchObject([{ id }]);
+    expect((await rest.ask(`${jobs}/${id}`, { token })).status).toBe(200);
+    expect((await rest.ask(`${jobs}/${id}/cancel`, { token, method: 'POST' })).body['cancelled']).toBe(true);
+    expect((await rest.ask(`${jobs}/${id}`, { token, method: 'DELETE' })).status).toBe(204);
+  });
+
   test('for the operator are nodes and the inventory', async () => {
     const nodes = rest.cloud.platform.resource({
       group: 'fleet.capstan.dev',

@@ -1,6 +1,9 @@
-import { type Connection, fixedCredentials, HttpTransport } from '@capstan/client';
+import { randomUUID } from 'node:crypto';
+import { platformWorkspace } from '@capstan/api';
+import { Client, type Connection, type Credentials, fixedCredentials, HttpTransport } from '@capstan/client';
 import { startHealthServer } from '@capstan/controller';
 import { Metrics } from '@capstan/machinery';
+import { type JobOptions, JobWorker } from '../jobs/worker.ts';
 import { UpstreamHealth } from './health.ts';
 import { type RestServerOptions, startRestServer } from './server.ts';
 
@@ -8,7 +11,14 @@ export interface RuntimeApiOptions extends Pick<RestServerOptions, 'host' | 'por
   /** Of the API server. Credentials in it are not used. */
   readonly connection: Connection;
   /** Where `/livez`, `/readyz` and `/metrics` are served, apart from the API. */
+  /** Works on the jobs of operators with an account of its own; none are worked on without it. */
+  readonly jobs?: JobsOptions;
   readonly healthAt: { readonly host: string; readonly port: number };
+}
+
+export interface JobsOptions extends Pick<JobOptions, 'every' | 'leaseFor'> {
+  /** With the account of the product `operator`. */
+  readonly credentials: Credentials;
 }
 
 export interface RuntimeApi extends AsyncDisposable {
@@ -16,8 +26,8 @@ export interface RuntimeApi extends AsyncDisposable {
   readonly healthPort: number;
 }
 
-/** Starts the REST API: a stateless process without rights of its own. */
-export async function startRuntimeApi({ connection, healthAt, ...options }: RuntimeApiOptions): Promise<RuntimeApi> {
+/** Starts the REST API: a stateless process without rights of its own, apart from those for jobs. */
+export async function startRuntimeApi({ connection, healthAt, jobs, ...options }: RuntimeApiOptions): Promise<RuntimeApi> {
   await using stack = new AsyncDisposableStack();
   // Callers bring their own tokens. With a certificate of this process, a request without a valid token would act as this process.
   const { server, ca, insecure, tlsServerName, namespace } = connection;
@@ -34,6 +44,11 @@ export async function startRuntimeApi({ connection, healthAt, ...options }: Runt
   const health = new UpstreamHealth(transport);
   const healthServer = stack.use(await startHealthServer(healthAt, { metrics, notReady: () => health.problem() }));
   const rest = stack.use(await startRestServer({ ...options, transport, health, metrics }));
+  if (jobs !== undefined) {
+    const { credentials, ...times } = jobs;
+    const client = stack.use(new Client({ ...anonymous, credentials }, { userAgent: 'capstan-runtime-api/jobs' }));
+    stack.use(new JobWorker({ client: client.cluster(platformWorkspace), identity: randomUUID(), log: options.log, ...times }));
+  }
   const owned = stack.move();
   return { port: rest.port, healthPort: healthServer.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

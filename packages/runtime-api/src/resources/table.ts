@@ -5,6 +5,8 @@ import {
   gpuStorageKind,
   gpuUnitKind,
   offeringKind,
+  operatorJobKind,
+  operatorJobPhases,
   storagePhases,
   unitPhases,
 } from '@capstan/api';
@@ -71,5 +73,16 @@ export const restResources: readonly RestResource[] = [
     place: 'platform',
     verbs: ['list', 'get', 'patch'],
     namePrefix: 'node-',
+  },
+  {
+    path: 'operator/jobs',
+    kind: operatorJobKind,
+    singular: 'OperatorJob',
+    plural: 'OperatorJobs',
+    place: 'platform',
+    verbs: ['list', 'get', 'delete'],
+    namePrefix: 'job-',
+    phases: operatorJobPhases,
+    actions: [{ name: 'cancel', summary: 'End a job. Things that it has done stay.', spec: { cancelled: true } }],
   },
 ];

@@ -13,7 +13,7 @@ const ifMatch: Parameter = {
   schema: { type: 'string' },
   place: 'header',
 };
-const idempotencyKey: Parameter = {
+export const idempotencyKey: Parameter = {
   name: 'Idempotency-Key',
   description: 'Makes the request safe to repeat: as long as the object exists, the same key and body have the same answer.',
   schema: { type: 'string', maxLength: 255 },

@@ -1,8 +1,9 @@
 import { usageGroups } from '@capstan/api';
 import { readInventory } from '../operator/inventory.ts';
+import { queueStockUnits } from '../operator/stock-units.ts';
 import { restResources } from '../resources/table.ts';
 import { readUsage } from '../usage/usage.ts';
-import { resourceRoutes } from './resource-routes.ts';
+import { idempotencyKey, resourceRoutes } from './resource-routes.ts';
 import type { Route } from './route.ts';
 
 const inventory: Route = {
@@ -13,6 +14,19 @@ const inventory: Route = {
   summary: 'Count the GPUs of the fleet by model and pool. Needs the right to read nodes and bookings in root:platform.',
   responses: { 200: { description: 'The counts.', schema: 'Inventory' } },
   handler: readInventory,
+};
+
+const stockUnits: Route = {
+  method: 'POST',
+  path: '/operator/stock-units',
+  operationId: 'createStockUnits',
+  tag: 'operator',
+  summary:
+    'Queue a job that raises the stock of an offering to so many warm units, and waits until they are ready. Needs the right to create operatorjobs in root:platform.',
+  parameters: [idempotencyKey],
+  body: 'StockUnitsInput',
+  responses: { 202: { description: 'The job. Its progress is at `/operator/jobs/{id}`.', schema: 'OperatorJob' } },
+  handler: queueStockUnits,
 };
 
 const usage: Route = {
@@ -31,4 +45,4 @@ const usage: Route = {
 };
 
 /** The routes that need nothing but the request. Those about the server itself are added where it is composed. */
-export const productRoutes: readonly Route[] = [...restResources.flatMap(resourceRoutes), inventory, usage];
+export const productRoutes: readonly Route[] = [...restResources.flatMap(resourceRoutes), inventory, stockUnits, usage];

@@ -3,6 +3,7 @@ import { computeProduct } from '@capstan/compute';
 import { fleet } from '@capstan/fleet';
 import { fieldsOf, type JsonObject, type KubeObject } from '@capstan/machinery';
 import { type Cloud, startCloud, type Tenant } from '@capstan/platform/testing';
+import { operator } from '../jobs/product.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import { type RuntimeApi, startRuntimeApi } from '../process/runtime-api.ts';
 import type { RestLimits } from '../process/server.ts';
@@ -71,8 +72,8 @@ export async function startRest(limits: Partial<RestLimits> = {}): Promise<Rest>
   await using stack = new AsyncDisposableStack();
   // Nobody renews Leases for the nodes of these tests, and the tests say how units are.
   const compute = computeProduct();
-  const ordersOnly = { ...compute, controllers: compute.controllers.filter(({ name }) => name === 'allocations') };
-  const cloud = stack.use(await startCloud({ products: [{ ...fleet, controllers: [] }, ordersOnly], tenants: 1 }));
+  const ordersOnly = { ...compute, controllers: compute.controllers.filter(({ name }) => name !== 'units') };
+  const cloud = stack.use(await startCloud({ products: [{ ...fleet, controllers: [] }, ordersOnly, operator], tenants: 1 }));
   const [tenant] = cloud.tenants as [Tenant];
   const log: string[] = [];
   const connection = connectionOf(loadKubeconfig({ path: cloud.server.kubeconfigPath }));
