@@ -12,6 +12,7 @@ import { profileNamed } from './profiles/named.ts';
 import type { Amounts, Measurement, Subject } from './profiles/profile.ts';
 import { start, startWithMany } from './profiles/start.ts';
 import { measureRest } from './rest/measure.ts';
+import { measureStock } from './stock/measure.ts';
 
 const usage = `Measures API servers with the same work, one after the other.
 
@@ -24,6 +25,7 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --profile allocations [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile agents [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile rest-api [--count N] [--clients N] [--rounds N] [--json]
+  npm run load -- --profile stock [--count N] [--rounds N] [--json]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
 --only    profiles to compare, or parts of the profile controllers (default: all). --clients, --count and --crds change their amounts;
@@ -65,6 +67,7 @@ else if (values.profile === 'placement') measurePlacements();
 else if (values.profile === 'allocations') await measureGrants();
 else if (values.profile === 'agents') await measureFleet();
 else if (values.profile === 'rest-api') await measureRestApi();
+else if (values.profile === 'stock') await measureWarmStarts();
 else if (values.profile === 'controllers')
   process.stdout.write(await compareControllers({ store: storeDriver(), count: amounts.count, only: only() }));
 else if (values.profile === 'start' || values.profile === 'crds') await measureStarted(values.profile);
@@ -117,6 +120,12 @@ async function measureRestApi(): Promise<void> {
   for (let round = 0; round < (rounds() ?? 1); round++)
     measured.push(await measureRest({ count: amounts.count, clients: amounts.clients }));
   print([{ name: 'rest-api', measurements: medians(measured) }]);
+}
+
+async function measureWarmStarts(): Promise<void> {
+  const measured: Measurement[][] = [];
+  for (let round = 0; round < (rounds() ?? 1); round++) measured.push(await measureStock({ count: amounts.count }));
+  print([{ name: 'stock', measurements: medians(measured) }]);
 }
 
 function nodes(): number | undefined {
