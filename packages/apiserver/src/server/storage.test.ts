@@ -1,12 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { openSqliteStore } from '@capstan/store';
-import { temporaryDirectory } from '@capstan/testbed';
-import { expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { startTestServer } from '../testing/harness.ts';
 
+const directory = mkdtempSync(join(tmpdir(), 'capstan-storage-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
 test('a server waits for a store that is in use, if it was told to, and says so once', async () => {
-  using directory = temporaryDirectory('storage');
-  const store = await openSqliteStore({ directory: directory.join('store') });
-  const options = { dataDirectory: directory.path };
+  const store = await openSqliteStore({ directory: join(directory, 'store') });
+  const options = { dataDirectory: directory };
   await expect(startTestServer(options)).rejects.toMatchObject({ code: 'locked' });
   await expect(startTestServer({ ...options, storePatience: 1 })).rejects.toMatchObject({ code: 'locked' });
   const log: string[] = [];
