@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { allocationMarker, processesMarked } from '../processes/proc.ts';
+import { unitMarker } from '../units/drivers/driver.ts';
 import { type DriverUnderTest, TestRooms, untilRead } from './unit-rooms.ts';
 
 /** The behaviour that every driver of units must have. */
@@ -36,10 +37,11 @@ export function unitDriverSuite(tested: DriverUnderTest): void {
       expect((await rooms.run(rooms.shell('kill -9 $$'))).state).toMatchObject({ code: 137, reason: 'Error' });
     });
 
-    test('carries the mark of its allocation', async () => {
+    test('carries the marks of its allocation and of the unit', async () => {
       const room = await rooms.start(rooms.shell('echo started; exec sleep 600'));
       await rooms.untilPrinted(room, 'started');
       expect((await processesMarked(allocationMarker, room.allocation)).length).toBeGreaterThan(0);
+      expect((await processesMarked(unitMarker, room.id)).length).toBeGreaterThan(0);
     });
 
     test('that does not exist is a bad command, and nothing is left of it', async () => {

@@ -1,12 +1,12 @@
 import { allocationMarker } from '../../../processes/proc.ts';
-import { type UnitRoom, uploadPath } from '../driver.ts';
+import { type UnitRoom, unitMarker, uploadPath } from '../driver.ts';
 
 /** The home of the user of an isolated unit. */
 export const unitHome = '/home/unit';
 
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Nothing of the agent's own environment is in it. Variables of the tenant win, except for the marker of the allocation. */
+/** Nothing of the agent's own environment is in it. Variables of the tenant win, except for the markers of the allocation and the unit. */
 export function environmentOf(room: UnitRoom, home: string, user: string): Record<string, string> {
   return {
     PATH: path,
@@ -26,6 +26,7 @@ export function sharedEnvironment(room: UnitRoom): Record<string, string> {
     ...visibleDevices(room),
     ...room.environment,
     [allocationMarker]: room.allocation,
+    [unitMarker]: room.id,
   };
 }
 

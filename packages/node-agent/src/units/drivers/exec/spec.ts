@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { homedir, totalmem, userInfo } from 'node:os';
-import { UnitProblem, type UnitRoom, unitMarker, uploadPath } from '../driver.ts';
+import { UnitProblem, type UnitRoom, uploadPath } from '../driver.ts';
 import { deviceFilesOf, environmentOf, unitHome, workingDirectoryOf } from './environment.ts';
 import { groupPairs, type UnitGroups } from './groups.ts';
 import type { Pair } from './pairs.ts';
@@ -21,7 +21,7 @@ export async function specOf(room: UnitRoom, options: SpecOptions & { readonly i
   if (!isIsolated && room.mounts.length > 0)
     throw new UnitProblem('StorageUnavailable', 'an agent that cannot isolate units cannot mount storages either', { isFinal: true });
   const home = isIsolated ? unitHome : homedir();
-  const environment = { ...environmentOf(room, home, isIsolated ? 'unit' : userInfo().username), [unitMarker]: room.id };
+  const environment = environmentOf(room, home, isIsolated ? 'unit' : userInfo().username);
   const pairs: Pair[] = [
     ['architecture', process.arch],
     ['isolated', isIsolated ? 1 : 0],
