@@ -61,6 +61,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'agent-archives',
     'tunnels',
     'node-usage',
+    'log-store',
     'metrics',
     'pipeline',
     'server',

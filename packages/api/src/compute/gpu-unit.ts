@@ -13,6 +13,8 @@ export type UnitPhase = (typeof unitPhases)[number];
 
 /** The label of a Pod that shows a unit; the value is the name of the unit. Only Capstan writes Pods with it. */
 export const unitLabel = `${computeGroup}/unit`;
+/** The start that a Pod shows. Its spec cannot change, so another start has another Pod. */
+export const unitRunAnnotation = `${computeGroup}/run`;
 
 const member = object('The unit on one node.', {
   rank: integer('Rank among the nodes of the unit.', { minimum: 0 }),

@@ -1,4 +1,4 @@
-import { nodeAgentGroup, nodeGroup } from '@capstan/api';
+import { logStorePath, nodeAgentGroup, nodeGroup } from '@capstan/api';
 import type { Attributes } from '../authz/attributes.ts';
 import { urlMatches } from '../authz/rule.ts';
 
@@ -46,6 +46,8 @@ const heartbeats: readonly AuditRule[] = [
     userGroups: [nodeAgentGroup],
     resources: [{ group: 'fleet.capstan.dev', resources: ['gpunodes/status'] }],
   },
+  // Agents send the output of units every second.
+  { level: 'None', verbs: ['put'], userGroups: [nodeAgentGroup], nonResourceURLs: [`${logStorePath}*`] },
 ];
 
 /** Records every write except heartbeats, every stream to a node and every denial, but no other reads. */

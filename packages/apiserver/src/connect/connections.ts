@@ -13,16 +13,20 @@ import { serveCommand } from './command.ts';
 import { containerOf } from './container.ts';
 import { serveLog } from './log.ts';
 import { checkLogOptions } from './log-options.ts';
+import { sendLog } from './log-socket.ts';
 import { type NodeSubresource, serveNodeSubresource } from './node-subresource.ts';
 import type { OpenStream, OpenStreams } from './open-streams.ts';
 import { servePortForward } from './port-forward.ts';
 import { ReverseProxy } from './proxy.ts';
+import { isAway, type StoredLogs } from './stored-logs.ts';
 import { findObject, nodeNameOf, type Reach, reachNode } from './target.ts';
 
 export interface ConnectionsOptions extends Reach {
   readonly cache: WatchCache;
   readonly admission: Admission;
   readonly streams: OpenStreams;
+  /** Output of pods whose node cannot be asked. */
+  readonly storedLogs?: StoredLogs | undefined;
   /** Subresources of our own kinds that nodes serve. */
   readonly nodeSubresources?: readonly NodeSubresource[];
 }
@@ -103,10 +107,27 @@ export class Connections implements Disposable {
     // A pod without a node has not logged anything yet.
     if (node === '' && subresource === 'log') return stream.exchange.send({ code: 204, type: '', body: '' });
     if (node === '') throw status.badRequest(`pod ${name} does not have a host assigned`);
+    if (subresource === 'log') return this.#serveLog(stream, context, { pod, resource, container });
     const target = await reachNode(this.#options, context, { name: node, resource });
-    if (subresource === 'log') return serveLog(this.#options, { stream, context, pod, container, target });
     if (subresource === 'portforward') return servePortForward(kubelets, { stream, context, pod, target });
     return serveCommand(kubelets, { stream, context, pod, container, target });
+  }
+
+  /** From the node or, if it is away or knows nothing of the pod any more, from what it has sent before. */
+  async #serveLog(
+    stream: OpenStream,
+    context: RequestContext,
+    { pod, resource, container }: { pod: KubeObject; resource: Resource; container: string },
+  ): Promise<void> {
+    try {
+      const target = await reachNode(this.#options, context, { name: nodeNameOf(pod), resource });
+      await serveLog(this.#options, { stream, context, pod, container, target });
+    } catch (error) {
+      if (stream.exchange.answered || !isAway(error)) throw error;
+      const stored = await this.#options.storedLogs?.open({ pod, container, context, signal: stream.signal });
+      if (stored === undefined) throw error;
+      await sendLog(stream, stored);
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import {
   enrollPath,
   fleetGroup,
   gpuNodeKind,
+  logStorePath,
   nodeAgentGroup,
   nodeEnrollmentGroup,
   nodeNamespace,
@@ -76,6 +77,8 @@ function mayAgent(node: string, attributes: Attributes, platform: () => ClusterI
   const isInPlatform = cluster === platform();
   if (!isResource) {
     if (cluster !== rootCluster && !isInPlatform) return false;
+    // The page knows which logs are those of the agent's node.
+    if (cluster === rootCluster && verb === 'put' && path.startsWith(logStorePath)) return true;
     return (cluster === rootCluster && ownPages.get(path) === verb) || (verb === 'get' && harmless.test(path));
   }
   if (!isInPlatform) return false;

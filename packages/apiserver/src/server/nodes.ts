@@ -1,9 +1,14 @@
+import { join } from 'node:path';
 import { type ClusterId, type NodeGpuMetrics, platformWorkspace, type UnitUsage } from '@capstan/api';
 import { trustedAuthorities } from '@capstan/pki';
 import { AgentArchives } from '../agent-archives/archives.ts';
 import { archivePages } from '../agent-archives/pages.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Serving } from '../handlers/serving.ts';
+import { logPage } from '../log-store/page.ts';
+import { RecentUnits } from '../log-store/recent-units.ts';
+import { LogStore } from '../log-store/store.ts';
+import { keepLogsTidy } from '../log-store/upkeep.ts';
 import type { Gauge } from '../metrics/metrics.ts';
 import { AgentConnections } from '../node-agents/connections.ts';
 import { EnrollmentTokens } from '../node-agents/enrollment-tokens.ts';
@@ -38,6 +43,8 @@ export interface Nodes {
   /** The use of resources by the units of a node, and the numbers of its GPUs. */
   readonly usage: NodeReader<readonly UnitUsage[]>;
   readonly gpus: NodeReader<readonly NodeGpuMetrics[]>;
+  /** The output of units. */
+  readonly logs: LogStore;
   /** Undefined if this server has no credentials for the others. */
   readonly relays: Relays | undefined;
 }
@@ -47,7 +54,7 @@ const shutdownGrace = 500;
 
 export function nodesOf(
   { pki, cache, tree }: { readonly pki: LivePki; readonly cache: WatchCache; readonly tree: Tree },
-  { dataDirectory, etcd, tunnelLimits, tunnels: others, usageAge: maxAge }: ServerOptions,
+  { dataDirectory, etcd, tunnelLimits, tunnels: others, usageAge: maxAge, logs = {} }: ServerOptions,
   { resources, now }: Lifetime,
 ): Nodes {
   const platform = (): ClusterId | undefined => tree.resolve(platformWorkspace);
@@ -71,6 +78,12 @@ export function nodesOf(
     identities,
     relays,
     tunnels,
+    logs: new LogStore({
+      directory: logs.directory ?? join(dataDirectory, 'logs'),
+      limits: logs,
+      exists: (cluster) => tree.exists(cluster),
+      now: () => now().getTime(),
+    }),
     usage: resources.use(new NodeReader({ tunnels: others ?? tunnels, path: '/units/usage', parse: parseUsage, maxAge })),
     gpus: resources.use(new NodeReader({ tunnels: others ?? tunnels, path: '/metrics', parse: parseGpus, maxAge })),
     connections: resources.use(new AgentConnections({ identities, now: () => now().getTime() })),
@@ -100,11 +113,16 @@ export function membershipOf(
 
 /** Deletes enrolments that are over, until the signal aborts. */
 export function keepNodesTidy(
-  { platform, tokens }: Nodes,
+  { platform, tokens, logs }: Nodes,
   serving: Serving,
   { now, signal, log }: Lifetime & Pick<ServerOptions, 'log'>,
 ): void {
   const objects = new NodeObjects(serving, { platform, now });
+  keepLogsTidy(logs, {
+    cache: serving.cache,
+    signal,
+    onError: (error) => log(`old output of units could not be deleted: ${String(error)}`),
+  });
   deleteOldEnrollments({
     ...{ tokens, objects, now, signal },
     onError: (error) => log(`old enrolments could not be deleted: ${String(error)}`),
@@ -117,7 +135,9 @@ export function nodePagesOf(
   { membership, cache, pki, now }: { membership: NodeMembership; cache: WatchCache; pki: LivePki; now: () => Date },
   { version, agentArchives }: ServerOptions,
 ): [string, Page][] {
+  const units = new RecentUnits({ cache, platform: nodes.platform });
   return [
+    logPage({ ...nodes, units }),
     ...tunnelPages({ ...nodes, authenticator }),
     ...nodePages({ membership, objects: cache, authority: () => trustedAuthorities(pki.current), version, now }),
     ...archivePages(new AgentArchives(agentArchives)),

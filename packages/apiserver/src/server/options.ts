@@ -10,6 +10,7 @@ import type { ConnectionTimeouts } from '../http/connection.ts';
 import type { OutboundOptions } from '../http/outbound.ts';
 import type { InFlightOptions } from '../limits/in-flight.ts';
 import type { OpenCountOptions } from '../limits/open-count.ts';
+import type { LogStoreLimits } from '../log-store/store.ts';
 import type { Advertised } from '../presence/addresses.ts';
 import type { MountOptions } from '../workspaces/mounts/mounted.ts';
 import type { AuthorizationOptions } from './authorization.ts';
@@ -82,6 +83,8 @@ export interface ServerOptions {
   readonly tunnelLimits?: Partial<TunnelLimits>;
   /** Where bare machines get the node agent from; they get none when absent. */
   readonly agentArchives?: AgentArchivesOptions;
+  /** How much output of units is kept, and where: `logs` in the data directory when absent. */
+  readonly logs?: Partial<LogStoreLimits> & { readonly directory?: string };
   /** The version of Capstan, for node agents. */
   readonly version?: string;
   readonly log: (line: string) => void;

@@ -4,6 +4,8 @@ import { Connections } from '../connect/connections.ts';
 import { KubeletClient } from '../connect/kubelet.ts';
 import { OpenStreams } from '../connect/open-streams.ts';
 import type { Tunnels } from '../connect/tunnels.ts';
+import type { LogStore } from '../log-store/store.ts';
+import { storedLogs } from '../log-store/stored-logs.ts';
 import { nodeMetrics } from '../node-agents/node-metrics.ts';
 import { taskLog } from '../node-agents/task-log.ts';
 import { unitSecrets } from '../node-agents/unit-secrets.ts';
@@ -19,7 +21,13 @@ export function connectionsOf(
     tunnels,
     admission,
     platform,
-  }: Storage & { readonly tunnels: Tunnels; readonly admission: Admission; readonly platform: () => ClusterId | undefined },
+    logs,
+  }: Storage & {
+    readonly tunnels: Tunnels;
+    readonly admission: Admission;
+    readonly logs: LogStore;
+    readonly platform: () => ClusterId | undefined;
+  },
   options: ServerOptions,
   { resources }: Lifetime,
 ): Connections {
@@ -32,6 +40,7 @@ export function connectionsOf(
     kubelets,
     tunnels: options.tunnels ?? tunnels,
     streams: new OpenStreams(),
+    storedLogs: storedLogs(logs),
     nodeSubresources: [taskLog(platform), unitSecrets(platform), nodeMetrics(platform), ...(options.nodeSubresources ?? [])],
   });
   pki.onReplaced(connections.renew);

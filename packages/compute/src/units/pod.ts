@@ -1,17 +1,14 @@
-import { type GPUUnit, type UnitMember, unitContainer, unitLabel, uploadContainer } from '@capstan/api';
+import { type GPUUnit, type UnitMember, unitContainer, unitLabel, unitRunAnnotation, uploadContainer } from '@capstan/api';
 import { withController } from '@capstan/controller';
 import { formatTime, isObject, type Json, type JsonObject, type KubeObject } from '@capstan/machinery';
 import { addressOf } from './nodes.ts';
 import type { Scene } from './scene.ts';
 
-/** The start that a Pod shows. Its spec cannot change, so another start has another Pod. */
-export const runAnnotation = 'compute.capstan.dev/run';
-
 /** Pods need an image. This one stands for the file system of the node. */
 const nodeImage = 'node';
 
 export function isOfRun({ metadata }: KubeObject, { status }: GPUUnit): boolean {
-  return metadata.annotations?.[runAnnotation] === String(status?.run);
+  return metadata.annotations?.[unitRunAnnotation] === String(status?.run);
 }
 
 /** The Pod that shows a unit to tools that know Pods only: the program on its first node. Nothing schedules or runs it. */
@@ -46,7 +43,7 @@ export function podFor({ unit, nodeUnits }: Scene): KubeObject {
       name,
       namespace,
       labels: { ...unit.metadata.labels, [unitLabel]: labelValue(name) },
-      annotations: { [runAnnotation]: String(status?.run), 'kubectl.kubernetes.io/default-container': unitContainer },
+      annotations: { [unitRunAnnotation]: String(status?.run), 'kubectl.kubernetes.io/default-container': unitContainer },
     },
     spec: {
       nodeName: first?.node ?? '',

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GPUNode, NodeTask, NodeUnit, NodeUnitSpec, NodeUnitStatus } from '@capstan/api';
-import { startTestServer, type TestServer } from '@capstan/apiserver/testing';
+import { createWorkspace, startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { callAs, createPlatform, enrolled, fleetPath, invite } from '@capstan/apiserver/testing-fleet';
 import { certificateFingerprint } from '@capstan/pki';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -39,7 +39,7 @@ async function startAgent(): Promise<AsyncDisposable & { readonly lines: string[
     limits: { grace: 50 },
     heartbeatInterval: 50,
     serversInterval: 100,
-    units: { drivers: [driver], allowUnisolated: true, times: { restartDelay: 20, retryDelay: 20 } },
+    units: { drivers: [driver], allowUnisolated: true, times: { restartDelay: 20, retryDelay: 20, logInterval: 20 } },
     log: (line) => void lines.push(line),
   });
   await vi.waitFor(() => expect(lines.join('\n')).toContain('is open'), patience);
@@ -209,5 +209,24 @@ describe('through the API server', () => {
     const other = await enrolled(server, 'n2');
     expect((await callAs(server, other, secrets('g-1'), { method: 'PUT', body })).code).toBe(403);
     expect(await statusOf('g-1')).toMatchObject({ phase: 'Waiting' });
+  });
+});
+
+describe('the output of a unit', () => {
+  test('is in the log store of the control plane, also if the unit is removed at once', async () => {
+    await createWorkspace(server, 'logs1');
+    await using _agent = await startAgent();
+    const owner = { cluster: 'logs1', namespace: 'default', name: 'sent', uid: 'sent' };
+    await create('sent-1', { owner, command: ['sh', '-c', 'echo hello; echo world'] });
+    await becomes('sent-1', { phase: 'Ended' });
+    await server.call(`${units}/sent-1`, { method: 'DELETE' });
+    const file = join(server.directory, 'logs/logs1/default/sent-1/n1/0/0000000000000000.log');
+    const lines = (): string[] =>
+      readFileSync(file, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => line.slice(line.indexOf(' ') + 1))
+        .sort();
+    await vi.waitFor(() => expect(lines()).toEqual(['stdout F hello', 'stdout F world']), patience);
   });
 });

@@ -14,6 +14,8 @@ import { uploadsIn } from './engine/removal.ts';
 import { type DeviceSource, resolveRoom, type StorageFolders } from './engine/room.ts';
 import { defaultTimes, type UnitTimes } from './engine/times.ts';
 import { GuardProcesses } from './guards/guards.ts';
+import { partSender } from './logs/send-part.ts';
+import { LogSender } from './logs/sender.ts';
 import { UnitRecords } from './records/records.ts';
 import type { RememberedNames } from './records/remembered.ts';
 import { watchUnits } from './reporting/unit-watch.ts';
@@ -52,6 +54,7 @@ interface Parts {
   readonly reports: StatusReports<NodeUnitStatus>;
   readonly engine: UnitEngine;
   readonly usage: UsageSampler;
+  readonly logs: LogSender;
 }
 
 /** Runs the NodeUnits of this machine. Their programs outlive it. */
@@ -113,7 +116,16 @@ export class UnitRunner implements AsyncDisposable {
       log,
     });
     const usage = new UsageSampler({ engine, readings: () => gpus.readings(), times });
-    return new UnitRunner(options, { engine, drivers, contact, records, secrets, reports, usage });
+    const logs = new LogSender({
+      engine,
+      folder: (name) => records.folder(name),
+      send: partSender(client),
+      log,
+      now: Date.now,
+      interval: times.logInterval,
+      longestInterval: times.longestLogInterval,
+    });
+    return new UnitRunner(options, { engine, drivers, contact, records, secrets, reports, usage, logs });
   }
 
   /** For GPUNode.status. */
@@ -137,10 +149,10 @@ export class UnitRunner implements AsyncDisposable {
   /** Continues the units of the records, and follows those of the control plane until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, node, log } = this.#options;
-    const { engine, reports, usage } = this.#parts;
+    const { engine, reports, usage, logs } = this.#parts;
     await engine.resume();
     this.#isResumed = true;
-    await Promise.all([watchUnits({ client, node, engine, reports, log }, signal), usage.run(signal)]);
+    await Promise.all([watchUnits({ client, node, engine, reports, log }, signal), usage.run(signal), logs.run(signal)]);
   }
 
   /** Answers requests to the node itself that are about units; false if the request is for something else. */

@@ -1,5 +1,6 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { UnitNetwork, UnitReason } from '@capstan/api';
+import type { ContainerLog } from '@capstan/streams';
 
 /** One start of a unit, with everything resolved: no references to secrets, storages or ranks are left. */
 export interface UnitRoom {
@@ -108,12 +109,8 @@ export interface RoomUsage {
   readonly memoryBytes: number;
 }
 
-/** Where the output of one run of the program is. Rotated parts come first; every line has a time and a stream in front, as in Kubernetes' CRI log format. */
-export interface RoomLog {
-  readonly files: readonly string[];
-  /** Whether nothing will be added. */
-  readonly complete: boolean;
-}
+/** Where the output of one run of the program is. */
+export type RoomLog = ContainerLog;
 
 /**
  * Runs the programs of units. A program, its output and its exit code outlive the agent. Every driver passes `suite/unit-driver.ts`. `incarnation`

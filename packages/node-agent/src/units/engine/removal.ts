@@ -1,6 +1,6 @@
-import { access, copyFile, link, mkdir, rename, rm } from 'node:fs/promises';
+import { access, copyFile, link, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { UnitDriver } from '../drivers/driver.ts';
+import type { RoomLog, UnitDriver } from '../drivers/driver.ts';
 import type { UnitRecord } from '../records/record.ts';
 import type { SecretStore } from '../secrets/store.ts';
 
@@ -13,7 +13,7 @@ export interface Traces {
 
 /** Where the uploaded files of a unit are, and its logs once the driver has forgotten it. */
 export const uploadsIn = (folder: string): string => join(folder, 'uploads');
-export const logsIn = (folder: string): string => join(folder, 'logs');
+const logsIn = (folder: string): string => join(folder, 'logs');
 
 /** How many of the latest logs are kept. */
 const keptRuns = 2;
@@ -49,7 +49,14 @@ async function keepLog(driver: UnitDriver, { name, run, folder }: { name: string
 }
 
 /** The folder with the log of one run of the program, in parts that are named in their order. */
-export const keptLog = (folder: string, run: number): string => join(logsIn(folder), String(run));
+const keptLog = (folder: string, run: number): string => join(logsIn(folder), String(run));
+
+/** The log of one run of a program whose unit the driver has forgotten; undefined if there is none. */
+export async function readKeptLog(folder: string, run: number): Promise<RoomLog | undefined> {
+  const place = keptLog(folder, run);
+  const names = await readdir(place).catch(() => undefined);
+  return names && { files: names.sort().map((name) => join(place, name)), complete: true };
+}
 
 async function isThere(path: string): Promise<boolean> {
   return access(path).then(

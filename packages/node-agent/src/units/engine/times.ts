@@ -19,6 +19,9 @@ export interface UnitTimes {
   readonly guardInterval: number;
   /** Between two looks at the use of resources. */
   readonly usageInterval: number;
+  /** Between two looks at the output that the control plane has not got, and between them at most while it takes none. */
+  readonly logInterval: number;
+  readonly longestLogInterval: number;
   /** Idleness is reported once it has lasted for so long. */
   readonly idleAfter: number;
 }
@@ -34,5 +37,7 @@ export const defaultTimes: UnitTimes = {
   guardMargin: 10_000,
   guardInterval: 1_000,
   usageInterval: 15_000,
+  logInterval: 1_000,
+  longestLogInterval: 30_000,
   idleAfter: 300_000,
 };

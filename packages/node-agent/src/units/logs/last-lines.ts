@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
+import { parseLine } from '@capstan/streams';
 import type { UnitDriver } from '../drivers/driver.ts';
-import { parseLine } from './line.ts';
 
 /** As in the status of a NodeUnit. */
 const mostLines = 10;

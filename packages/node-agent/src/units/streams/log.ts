@@ -1,14 +1,11 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { unitContainer, uploadContainer } from '@capstan/api';
+import { type LogSource, logOptions, readLog } from '@capstan/streams';
 import { type NodeRoute, type RoutedRequest, refuse } from '../../requests/router.ts';
 import type { UnitDriver } from '../drivers/driver.ts';
 import type { UnitEngine } from '../engine/engine.ts';
-import { keptLog } from '../engine/removal.ts';
-import { type LogOptions, logOptions } from '../logs/options.ts';
-import { type LogSource, readLog } from '../logs/read-log.ts';
+import { readKeptLog } from '../engine/removal.ts';
 import type { UnitRecord } from '../records/record.ts';
 import { refuseContainer, refuseUnknown, refuseWaiting } from './refusals.ts';
 import { removedFor, runFor } from './targets.ts';
@@ -34,7 +31,8 @@ export async function serveUnitLog(request: LogRequest, { engine, folder }: Unit
   if (container !== unitContainer) return refuseContainer(request, container, pod);
   if (run !== undefined && record.incarnation < 0 && !run.isFinal) return refuseWaiting(request, route, run);
   const driver = engine.driverOf(record);
-  const kept = keptSource(record, folder(record.name), options);
+  const keptRun = options.previous ? record.incarnation - 1 : record.incarnation;
+  const kept: LogSource = () => readKeptLog(folder(record.name), keptRun);
   const source = await sourceOf(record, { driver, kept, previous: options.previous });
   if (source === undefined) {
     // An empty log would look like one of a program that has printed nothing.
@@ -62,13 +60,4 @@ async function sourceOf(
     isFirst = false;
   }
   return (await kept()) && kept;
-}
-
-/** The log of a unit that was removed; undefined if there is none. */
-function keptSource({ incarnation }: UnitRecord, folder: string, { previous }: LogOptions): LogSource {
-  const place = keptLog(folder, previous ? incarnation - 1 : incarnation);
-  return async () => {
-    const names = await readdir(place).catch(() => undefined);
-    return names && { files: names.sort().map((name) => join(place, name)), complete: true };
-  };
 }

@@ -11,7 +11,7 @@ export interface LogOptions {
 const wholeNumber = /^\d{1,15}$/;
 
 /** The options of `pods/log`; a sentence if they cannot be used. */
-export function logOptions(query: URLSearchParams, now: number): LogOptions | string {
+export function logOptions(query: Pick<URLSearchParams, 'get'>, now: number): LogOptions | string {
   const number = (name: string): number | undefined | string => {
     const text = query.get(name);
     return text === null

@@ -2,13 +2,12 @@ import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { RoomLog } from '../drivers/driver.ts';
 import { type LogOptions, logOptions } from './options.ts';
-import { readLog } from './read-log.ts';
+import { type ContainerLog, readLog } from './read-log.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'capstan-logs-'));
 afterAll(() => rmSync(directory, { recursive: true }));
-let log: RoomLog;
+let log: ContainerLog;
 let count = 0;
 const file = (name: string): string => join(directory, `${count}-${name}`);
 const line = (text: string, { second = 0, tag = 'F' } = {}): string =>

@@ -1,12 +1,18 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sameJson } from '@capstan/machinery';
-import type { RoomLog } from '../drivers/driver.ts';
 import { parseLine } from './line.ts';
 import type { LogOptions } from './options.ts';
 
+/** Where the output of one run of a program is. Rotated parts come first; every line has a time and a stream in front, as in Kubernetes' CRI log format. */
+export interface ContainerLog {
+  readonly files: readonly string[];
+  /** Whether nothing will be added. */
+  readonly complete: boolean;
+}
+
 /** Where a log is now. It moves when files are rotated. */
-export type LogSource = () => Promise<RoomLog | undefined>;
+export type LogSource = () => Promise<ContainerLog | undefined>;
 
 /** In bytes, of one read. */
 const piece = 64 << 10;

@@ -1,0 +1,19 @@
+import type { Readable } from 'node:stream';
+import { type KubeObject, StatusError } from '@capstan/machinery';
+import type { RequestContext } from '../registry/context.ts';
+
+/** Output of pods that nodes have sent while they were there. */
+export interface StoredLogs {
+  /** The output as the request wants it; undefined if there is none. */
+  open(request: {
+    readonly pod: KubeObject;
+    readonly container: string;
+    readonly context: RequestContext;
+    readonly signal: AbortSignal;
+  }): Promise<Readable | undefined>;
+}
+
+/** Whether an error says that a node is not connected, or has nothing of the pod. */
+export function isAway(error: unknown): boolean {
+  return error instanceof StatusError && (error.code === 404 || error.code === 503);
+}
