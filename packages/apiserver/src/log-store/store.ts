@@ -84,7 +84,7 @@ export class LogStore {
     const folder = nodeFolder(this.#options.directory, place);
     const incarnation = (await incarnationsIn(folder)).at(-1 - back);
     if (incarnation === undefined) return undefined;
-    const names = await readdir(join(folder, String(incarnation))).catch(() => []);
+    const names: string[] = await readdir(join(folder, String(incarnation))).catch(() => []);
     return names.sort().map((name) => join(folder, String(incarnation), name));
   }
 

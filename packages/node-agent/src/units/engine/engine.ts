@@ -12,8 +12,9 @@ import type { SecretStore } from '../secrets/store.ts';
 import type { LastContact } from './contact.ts';
 import { fencedEnding } from './endings.ts';
 import { removeTraces } from './removal.ts';
+import type { RunContext } from './run-context.ts';
 import type { UnitTimes } from './times.ts';
-import { type RunContext, UnitRun } from './unit-run.ts';
+import { UnitRun } from './unit-run.ts';
 
 export interface UnitEngineOptions {
   readonly records: UnitRecords;

@@ -1,39 +1,16 @@
 import { finalNodeUnitPhases, millisecondsIn, type NodeUnitPhase, type NodeUnitStatus } from '@capstan/api';
-import { type Moment, passedBetween } from '../../time/moment.ts';
+import { passedBetween } from '../../time/moment.ts';
 import type { RoomState, UnitDriver, UnitProblem, UnitRoom } from '../drivers/driver.ts';
-import type { DriverRegistry } from '../drivers/registry.ts';
-import type { UnitGuards } from '../guards/guards.ts';
 import { lastLines } from '../logs/last-lines.ts';
 import type { ProbeResults } from '../probes/prober.ts';
 import type { UnitRecord } from '../records/record.ts';
-import type { UnitRecords } from '../records/records.ts';
 import { type Ending, type StateOf, transitions, type UnitState } from '../records/state.ts';
-import type { SecretStore } from '../secrets/store.ts';
 import { fencedEnding, refuseIfCutOff, stopEnding, wasForced } from './endings.ts';
 import { pause } from './pause.ts';
 import { asProblem } from './problem.ts';
 import { failuresAfter, restartDelay, restarts } from './restart.ts';
+import type { RunContext } from './run-context.ts';
 import { type Live, statusOf } from './status.ts';
-import type { UnitTimes } from './times.ts';
-
-export interface RunContext {
-  readonly records: UnitRecords;
-  readonly drivers: DriverRegistry;
-  /** Looks up everything that the spec only names. Rejects with a UnitProblem if something is missing. */
-  readonly resolve: (record: UnitRecord) => Promise<UnitRoom>;
-  readonly secrets: SecretStore;
-  readonly guards: UnitGuards;
-  /** Of the last contact with the control plane, in milliseconds. */
-  readonly contactAge: () => Promise<number>;
-  /** Probes the program until the signal aborts. */
-  readonly probe: (unit: { readonly record: UnitRecord; readonly driver: UnitDriver }, results: ProbeResults, signal: AbortSignal) => void;
-  readonly now: () => Promise<Moment>;
-  readonly times: UnitTimes;
-  readonly onStatus: (record: UnitRecord, status: NodeUnitStatus) => void;
-  readonly log: (line: string) => void;
-  /** Ends with the agent; programs go on. */
-  readonly signal: AbortSignal;
-}
 
 /** In milliseconds, between two looks at a program that has not changed. */
 const notTooOften = 100;

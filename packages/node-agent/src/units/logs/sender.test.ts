@@ -32,7 +32,8 @@ const send: LogSenderOptions['send'] = (part) => {
   const known = stored.get(part.incarnation) ?? { begin: part.offset, text: '' };
   const end = known.begin + known.text.length;
   if (part.offset > end && !part.gap) return Promise.resolve(end);
-  const text = part.offset > end ? `${known.text}…${part.bytes}` : known.text + part.bytes.subarray(end - part.offset).toString();
+  const text =
+    part.offset > end ? `${known.text}…${part.bytes.toString()}` : known.text + part.bytes.subarray(end - part.offset).toString();
   stored.set(part.incarnation, { begin: part.offset + part.bytes.length - text.length, text });
   return Promise.resolve(Math.max(end, part.offset + part.bytes.length));
 };
