@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { settleMemory } from '@capstan/apiserver/settle';
-import type { Connection } from '@capstan/client';
+import { type Connection, tokenFileCredentials } from '@capstan/client';
 import { defaultLimits, type RestLimits, startRuntimeApi } from '@capstan/runtime-api';
 import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type RuntimeApiConfig, runtimeApiShape } from '../config/runtime-api.ts';
@@ -46,7 +46,7 @@ interface Run {
 }
 
 async function serve({ settings, connection, write }: Run, signal: AbortSignal): Promise<void> {
-  const { host, port, health, tls, limits, kubeconfigPath } = settings;
+  const { host, port, health, tls, limits, kubeconfigPath, jobTokenFile } = settings;
   await using api = await startRuntimeApi({
     connection,
     host,
@@ -54,6 +54,7 @@ async function serve({ settings, connection, write }: Run, signal: AbortSignal):
     healthAt: health,
     limits,
     log: write,
+    ...(jobTokenFile !== undefined && { jobs: { credentials: tokenFileCredentials({ path: jobTokenFile }) } }),
     ...(tls && { tls: { certificate: readPem(tls.certificateFile), key: readPem(tls.keyFile) } }),
   });
   const url = addressOf(tls === undefined ? 'http' : 'https', host, api.port);
@@ -84,6 +85,7 @@ function settingsOf(flags: RuntimeApiFlags, config: ProcessConfig<RuntimeApiConf
     health: { host: file.health?.host ?? '127.0.0.1', port: flags.healthPort ?? file.health?.port ?? defaultRestHealthPort },
     tls: certificateFile === undefined || keyFile === undefined ? undefined : { certificateFile, keyFile },
     limits: limitsOf(file.limits),
+    jobTokenFile: file.jobs?.tokenFile,
   };
 }
 

@@ -14,6 +14,7 @@ export const runtimeApiShape = checked(
       certificateFile !== undefined && keyFile !== undefined ? undefined : 'expected both "certificateFile" and "keyFile"',
     ),
     plainText: truth,
+    jobs: section({ tokenFile: path }),
     limits: section({
       bodyBytes: wholeNumber(1_024, 64 * 1024 * 1024),
       connections: wholeNumber(1, 1_000_000),

@@ -208,13 +208,8 @@ export class UnitRun {
 
   /** Nothing of it ever runs, so there is nothing to find again after a restart. */
   async #stayWarm(): Promise<Next | undefined> {
-    const { signal } = this.#context;
-    while (!signal.aborted) {
-      const interrupted = this.#arm();
-      if (this.#stop !== undefined) return ended(this.#stop);
-      await pause(Number.POSITIVE_INFINITY, interrupted);
-    }
-    return undefined;
+    while (this.#stop === undefined && !this.#context.signal.aborted) await pause(Number.POSITIVE_INFINITY, this.#arm());
+    return this.#stop && ended(this.#stop);
   }
 
   /** Waits after a problem, longer each time. */
