@@ -48,8 +48,7 @@ export async function listFiles(place: string, flags: FileFlags): Promise<number
 
 /** A path of the volume as the helper sees it. It cannot lead out of the volume. */
 export function inVolume(path: string): string {
-  const inside = posix.join(root, posix.join('/', path));
-  return path.endsWith('/') && !inside.endsWith('/') ? `${inside}/` : inside;
+  return posix.join(root, posix.join('/', path));
 }
 
 /** Runs a small unit that mounts the volume, and removes it afterwards. */

@@ -1,10 +1,12 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { owner, TestVolumes, volumeOf } from '../suite/volumes.ts';
@@ -183,6 +185,48 @@ describeUnless(await whyNoLoop(), 'a volume in a loop file', () => {
     await volumes.ready({ ...larger, metadata: { ...larger.metadata, generation: 2 } });
     await expect.poll(() => volumes.last('a')!.capacityBytes).toBeGreaterThan(50 * mebibyte);
   });
+
+  test('is complete after the agent was killed again and again while it made it', async () => {
+    const modules = ['engine', 'records', 'backends/loop', 'times'].map((name) =>
+      JSON.stringify(new URL(`./${name}.ts`, import.meta.url).href),
+    );
+    const program = `
+      const [{ VolumeEngine }, { VolumeRecords }, { LoopBackend }, { defaultVolumeTimes }] = await Promise.all([${modules.map((one) => `import(${one})`).join(', ')}]);
+      const loop = new LoopBackend({ spare: 0 });
+      const engine = new VolumeEngine({
+        records: new VolumeRecords(process.argv[1]), backends: { preferred: loop, of: () => loop }, times: { ...defaultVolumeTimes, retryDelay: 5 },
+        isInUse: () => false, isRefused: () => true, report: () => {}, log: () => {},
+      });
+      await engine.resume();
+      for (const volume of JSON.parse(process.argv[2])) engine.accept(volume);
+      process.stdout.write('begun');
+    `;
+    const larger = volumeOf('copy', { prepare: { storage: 'source' }, size: 48 * mebibyte });
+    {
+      await using volumes = await start();
+      const source = await volumes.ready(volumeOf('source'));
+      for (let count = 0; count < 200; count++) writeFileSync(join(source, `file-${count}`), `content ${count}`);
+    }
+    for (const wait of [0, 10, 25, 40, 60, 90, 130]) {
+      const wanted = wait < 60 ? volumeOf('copy', { prepare: { storage: 'source' } }) : larger;
+      const child = spawn(process.execPath, [
+        '--input-type=module',
+        '-e',
+        program,
+        join(directory, 'storages'),
+        JSON.stringify([volumeOf('source'), wanted]),
+      ]);
+      await once(child.stdout, 'data');
+      await sleep(wait);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    await using volumes = await start();
+    const path = await volumes.ready({ ...larger, metadata: { ...larger.metadata, generation: 2 } });
+    expect(readdirSync(path)).toHaveLength(200);
+    expect(readFileSync(join(path, 'file-199'), 'utf8')).toBe('content 199');
+    await expect.poll(() => volumes.last('copy')!.capacityBytes).toBeGreaterThan(33 * mebibyte);
+  }, 60_000);
 
   test('that is damaged is repaired when somebody asks for it', async () => {
     {
