@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildCapstan, Child, capstanProgram, freePort, run, temporaryDirectory } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
@@ -65,6 +65,31 @@ describeUnless(needsRoot, 'capstan run on a real node', () => {
   test('prints all that programs have printed that end at once', async () => {
     for (let run = 0; run < 12; run++) expect((await runUnit(['--no-upload'], 'echo', `run ${run}`)).stdout).toBe(`run ${run}\n`);
   });
+
+  test('keeps files in a volume, which outlives units and has a size that holds', async () => {
+    put('dataset/greeting', 'hello\n');
+    expect(await capstan(['volume', 'create', 'data', '--size', '64Mi'])).toMatchObject({ code: 0 });
+    const early = await capstan(['volume', 'cp', 'dataset', 'data:/']);
+    expect([early.code, early.stderr]).toEqual([2, expect.stringContaining('data is on no node yet')]);
+    expect(await capstan(['volume', 'cp', '--offering', 'small', 'dataset', 'data:/'])).toMatchObject({ code: 0 });
+    expect((await capstan(['volume', 'ls', 'data:/dataset'])).stdout).toMatch(/ 6 .* greeting\n/);
+    const script = 'cat /data/dataset/greeting; head -c 100M /dev/zero > /data/large || rm /data/large; echo written > /data/result';
+    expect((await runUnit(['--no-upload', '-v', 'data:/data'], 'sh', '-c', script)).stdout).toMatch(
+      /^hello\n.*No space left on device\n$/s,
+    );
+    expect(await capstan(['volume', 'cp', 'data:result', 'result'])).toMatchObject({ code: 0 });
+    expect(readFileSync(join(work, 'result'), 'utf8')).toBe('written\n');
+    expect((await capstan(['ps', '--all'])).stdout).not.toContain('volume-data');
+    expect((await runUnit(['--no-upload', '-d', '--name', 'holder', '-v', 'data:/data:ro'], 'sleep', '600')).code).toBe(0);
+    expect(await capstan(['wait', 'holder', '--for', 'running'])).toMatchObject({ code: 0 });
+    await vi.waitFor(async () => expect((await capstan(['volume', 'rm', 'data'])).stderr).toContain('data is mounted by holder'), patience);
+    await capstan(['rm', '--force', 'holder']);
+    await vi.waitFor(
+      async () => expect(await capstan(['volume', 'rm', 'data'])).toMatchObject({ code: 0, stdout: 'data: deleted\n' }),
+      patience,
+    );
+    expect(readdirSync(join(data, 'node-agent', 'storages'))).toEqual([]);
+  }, 90_000);
 
   test('says that memory was too small', async () => {
     const { code, stderr } = await runUnit(['--no-upload'], 'perl', '-e', '$x = "a" x (1 << 30); print length $x');

@@ -84,6 +84,9 @@ async function withHelper<T>(
   } finally {
     progress.clear();
     await remove();
+    // So that the volume can be deleted by the next command.
+    const signal = AbortSignal.timeout(10_000);
+    for await (const _seen of watchUnit(units, { name: helper, uid: unit.metadata.uid, signal }));
   }
 }
 

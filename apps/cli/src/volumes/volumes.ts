@@ -2,6 +2,7 @@ import { type GPUStorage, type GPUStorageSpec, gpuStorageKind, newObject } from 
 import { isNotFound, type Resource } from '@capstan/client';
 import { Failure } from '../failure.ts';
 import { type Column, printList, printNames, printOne } from '../output.ts';
+import { isOver } from '../units/state.ts';
 import { openUnits, type UnitFlags, type UnitOutputFlags, type Units } from '../units/units.ts';
 import { formatBytes } from '../units/words.ts';
 
@@ -88,17 +89,22 @@ export async function removeVolumes(names: readonly string[], { wait, ...flags }
   using units = openUnits(flags);
   for (const name of names) {
     const { metadata, status } = await findVolume(units, name);
-    if (status?.mountedBy !== undefined && status.mountedBy.length > 0)
-      throw new Failure(
-        'usage',
-        `${name} is mounted by ${status.mountedBy.join(', ')}. Stop it first: capstan stop ${status.mountedBy.join(' ')}`,
-      );
+    const users = await liveOf(units, status?.mountedBy ?? []);
+    if (users.length > 0)
+      throw new Failure('usage', `${name} is mounted by ${users.join(', ')}. Stop it first: capstan stop ${users.join(' ')}`);
     const { resourceVersion = '' } = metadata;
     const events = storagesOf(units).watch({ resourceVersion, fieldSelector: `metadata.name=${name}` });
     await storagesOf(units).delete(name);
     if (wait) for await (const { type } of events) if (type === 'DELETED') break;
     write(`${name}: ${wait ? 'deleted' : 'deleting'}`);
   }
+}
+
+/** The units of these names that have not ended: the status of a volume may be a moment behind. */
+async function liveOf(units: Units, names: readonly string[]): Promise<string[]> {
+  const { items } = names.length === 0 ? { items: [] } : await units.resource.list();
+  const live = new Set(items.filter((unit) => !isOver(unit)).map(({ metadata }) => metadata.name));
+  return names.filter((name) => live.has(name));
 }
 
 function show(storage: GPUStorage, { output }: UnitOutputFlags): void {
