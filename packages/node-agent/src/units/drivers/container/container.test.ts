@@ -1,13 +1,20 @@
-import { writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { output, temporaryDirectory } from '@capstan/testbed';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort, output, temporaryDirectory } from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { allocationMarker, processesMarked } from '../../../processes/proc.ts';
 import { unitDriverSuite } from '../../../suite/unit-driver.ts';
-import { buildUnitImage, deleteStorage, podmanEnvironment } from '../../../suite/unit-images.ts';
+import { buildUnitImage, deleteStorage, podmanEnvironment, startRegistry, type TestRegistry } from '../../../suite/unit-images.ts';
 import { unitIsolationSuite } from '../../../suite/unit-isolation.ts';
+import { TestRooms } from '../../../suite/unit-rooms.ts';
+import type { UnitRoom } from '../driver.ts';
 import { openExecDriver } from '../exec/open.ts';
 import { echoServer } from '../exec/testing.ts';
+import { identify } from './identify.ts';
 import { openContainerDriver } from './open.ts';
 import { PodmanService } from './service.ts';
 
@@ -16,12 +23,18 @@ const image = 'localhost/unit:1';
 await describeWith(['podman', 'containerd'], 'containers of Podman', ({ podman }) => {
   const directory = temporaryDirectory('container');
   const state = directory.join('state');
-  const environment = podmanEnvironment(directory);
+  let environment: Record<string, string>;
+  let registry: TestRegistry;
+  let closedPort: number;
   let service: PodmanService;
   let exec: Awaited<ReturnType<typeof openExecDriver>>;
 
   beforeAll(async () => {
     await buildUnitImage(image, directory.join('image.tar'));
+    await buildUnitImage('other', directory.join('other.tar'), 'in the registry');
+    registry = await startRegistry(directory.join('other.tar'));
+    closedPort = await freePort();
+    environment = podmanEnvironment(directory, [registry.host, `127.0.0.1:${closedPort}`]);
     await output(podman, ['load', '--input', directory.join('image.tar')], { environment });
     service = await PodmanService.start({ podman, directory: state, environment });
     exec = await openExecDriver({ directory: directory.join('exec') });
@@ -29,12 +42,17 @@ await describeWith(['podman', 'containerd'], 'containers of Podman', ({ podman }
   }, 120_000);
   afterAll(async () => {
     await service[Symbol.asyncDispose]();
+    await registry[Symbol.asyncDispose]();
     deleteStorage(directory);
   });
 
+  const options = { directory: state, log: { files: 2, bytes: 65_536 }, processes: 200 };
   const tested = {
-    renew: () =>
-      openContainerDriver({ directory: state, sockets: [service.socketPath], exec, log: { files: 2, bytes: 65_536 }, processes: 200 }),
+    renew: async () => {
+      // One test ends the service, which is then started again.
+      while ((await identify(service.socketPath)) === undefined) await sleep(20);
+      return openContainerDriver({ ...options, sockets: [service.socketPath], exec });
+    },
     base: { image },
     echoServer,
     state,
@@ -42,4 +60,149 @@ await describeWith(['podman', 'containerd'], 'containers of Podman', ({ podman }
   };
   unitDriverSuite(tested);
   unitIsolationSuite(tested);
+
+  const rooms = new TestRooms(tested);
+  afterEach(() => rooms.clean());
+  const pull = async (name: string, more: Partial<UnitRoom> = {}): Promise<string[]> => {
+    const steps: string[] = [];
+    const room = rooms.room([], { image: name, ...more });
+    await (await tested.renew()).prepare(room, { onStep: (step) => steps.push(step), signal: AbortSignal.timeout(20_000) });
+    return steps;
+  };
+
+  describe('an image', () => {
+    test('says what to run, and gets the arguments of the unit', async () => {
+      expect((await rooms.run(rooms.room([]))).stdout).toBe('from the image\n');
+      expect((await rooms.run(rooms.room([], { args: ['/bin/echo', 'from', 'the unit'] }))).stdout).toBe('from the unit\n');
+    });
+
+    test('is pulled once, with its progress', async () => {
+      const name = `${registry.host}/unit:1`;
+      const steps = await pull(name);
+      expect(steps[0]).toBe(`pulls image ${name}`);
+      expect(steps.at(-1)).toBe(`pulls image ${name} 100 %`);
+      expect(await pull(name)).toEqual([]);
+      expect((await rooms.run(rooms.room([], { image: name }))).stdout).toBe('from the image\n');
+    });
+
+    test('is pulled with the credentials of the unit, and not without', async () => {
+      const name = `${registry.host}/secret/unit:1`;
+      await expect(pull(name)).rejects.toMatchObject({ name: 'UnitProblem', reason: 'RegistryRefused', isFinal: true });
+      const wrong = { auths: { [registry.host]: { username: 'user', password: 'guess' } } };
+      await expect(pull(name, { pullConfig: JSON.stringify(wrong) })).rejects.toMatchObject({ reason: 'RegistryRefused', isFinal: true });
+      const pullConfig = JSON.stringify({ auths: { [registry.host]: { auth: Buffer.from('user:word').toString('base64') } } });
+      expect(await pull(name, { pullConfig })).not.toEqual([]);
+    });
+
+    test.each([
+      ['that does not exist is missing', () => `${registry.host}/unit:2`, { reason: 'ImageMissing', isFinal: true }],
+      ['of an unknown repository is missing', () => `${registry.host}/other:1`, { reason: 'ImageMissing', isFinal: true }],
+      ['of this machine is never pulled', () => 'localhost/other:1', { reason: 'ImageMissing', isFinal: true }],
+      [
+        'of a registry that is down is tried again',
+        () => `127.0.0.1:${closedPort}/unit:1`,
+        { reason: 'RegistryUnavailable', isFinal: false },
+      ],
+    ])('%s', async (_what, name, problem) => {
+      await expect(pull(name())).rejects.toMatchObject({ name: 'UnitProblem', ...problem });
+    });
+  });
+
+  test('a unit with a network of its own has an address, names and a resolver, and nothing of the node', async () => {
+    const room = rooms.shell('cat /etc/hosts; echo ready; exec sleep 600', { network: 'Isolated' });
+    try {
+      await rooms.start(room);
+    } catch (error) {
+      // The rules need programs that this machine may lack; `network.test.ts` of the driver exec brings them along.
+      expect(error).toMatchObject({ reason: 'NetworkUnavailable' });
+      return;
+    }
+    await rooms.untilPrinted(room, 'ready');
+    const found = await (await tested.renew()).find(room.id, 0);
+    expect(found).toMatchObject({ phase: 'running', address: expect.stringMatching(/^[\d.]+$/), container: expect.any(String) });
+  });
+
+  test('the API can end and start again: the unit runs on, ends, and is stopped without it', async () => {
+    const driver = await tested.renew();
+    const [first, second] = [await rooms.start(rooms.shell('echo ready; read line; exit 5')), await rooms.start(rooms.shell('sleep 600'))];
+    await rooms.untilPrinted(first, 'ready');
+    process.kill(service.pid!, 'SIGKILL');
+    expect(await driver.find(first.id, 0)).toMatchObject({ phase: 'running' });
+    await driver.stop(second.id, 50);
+    expect(await rooms.ended(second)).toMatchObject({ phase: 'exited', code: 137 });
+    expect(await driver.find(first.id, 0)).toMatchObject({ phase: 'running' });
+    const again = await driver.attach(first.id, { stdin: true });
+    again.stdin!.write('word\n');
+    expect(await rooms.ended(first)).toMatchObject({ code: 5 });
+    again.close();
+  });
+
+  test('a program, its output and its exit code outlive an agent that is killed', async () => {
+    const room = rooms.shell('echo before; read line; echo "got $line"; exit 8');
+    const agent = `
+import { openContainerDriver } from ${JSON.stringify(join(import.meta.dirname, 'open.ts'))};
+      const driver = await openContainerDriver(${JSON.stringify({ ...options, sockets: [service.socketPath], exec: { isolation: 'full' } })});
+      await driver.start(${JSON.stringify(room)}, 0);
+      console.log('started');
+      setInterval(() => {}, 1000);
+    `;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', agent], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(child.stdout, 'data');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const streams = await (await tested.renew()).attach(room.id, { stdin: true });
+    streams.stdin!.write('word\n');
+    expect(await rooms.ended(room)).toMatchObject({ phase: 'exited', code: 8 });
+    expect(await rooms.output(room, 'stdout')).toBe('before\ngot word\n');
+    streams.close();
+  });
+
+  test('uploads and storages can be written by users of images', async () => {
+    const [uploads, storage] = ['uploads', 'storage'].map((name) => directory.join(name)) as [string, string];
+    for (const folder of [uploads, storage]) mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(join(uploads, 'file'), 'x', { mode: 0o600 });
+    const mounts = [{ source: storage, path: '/data', readOnly: false }];
+    const script = `su -s /bin/sh nobody -c 'echo y >> /workspace/file && touch /workspace/new /data/new && echo written'`;
+    expect(await rooms.printed(script, { uploads, mounts })).toBe('written\n');
+    expect(readFileSync(join(uploads, 'file'), 'utf8')).toBe('xy\n');
+    expect(statSync(join(storage, 'new')).uid).toBe(65_534);
+  });
+
+  test('a tenant cannot ask the runtime for GPUs of others', async () => {
+    expect(await rooms.printed('echo "$NVIDIA_VISIBLE_DEVICES"', { environment: { NVIDIA_VISIBLE_DEVICES: 'all' } })).toBe('void\n');
+  });
+
+  test('nothing is left of a unit that was removed: no container, process, mount or record', async () => {
+    const room = await rooms.start(rooms.shell('setsid sleep 600 & echo ready; wait', { memory: 64 << 20, cpu: 500 }));
+    await rooms.untilPrinted(room, 'ready');
+    const containers = (): Promise<string> => output(podman, ['ps', '--all', '--format', '{{.Names}}'], { environment });
+    expect(await containers()).toContain(room.id);
+    await (await tested.renew()).remove(room.id);
+    expect(await containers()).not.toContain(room.id);
+    expect(await processesMarked(allocationMarker, room.allocation)).toEqual([]);
+    expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(room.id);
+    for (const folder of ['units', 'rooms/units']) expect(existsSync(join(state, folder, room.id))).toBe(false);
+  });
+
+  test('an installed Podman is started, also after an agent that was killed', async () => {
+    const programs = directory.join('programs');
+    mkdirSync(programs);
+    writeFileSync(join(programs, 'podman'), `#!/bin/sh\nexec ${podman} "$@"\n`, { mode: 0o755 });
+    const own = { directory: directory.join('own'), sockets: [], programs: [programs], environment, exec };
+    const first = await openContainerDriver(own);
+    expect(first).toMatchObject({ isolation: 'full' });
+    const before = Number(readFileSync(join(own.directory, 'service.pid'), 'utf8'));
+    await using second = await openContainerDriver(own);
+    expect(second).toMatchObject({ isolation: 'full' });
+    expect(Number(readFileSync(join(own.directory, 'service.pid'), 'utf8'))).not.toBe(before);
+    await first[Symbol.asyncDispose]();
+  });
+});
+
+test('a machine without an engine says what to install', async () => {
+  using directory = temporaryDirectory('container');
+  const driver = await openContainerDriver({ directory: directory.path, sockets: [directory.join('none.sock')], programs: [] });
+  expect(driver.isolation).toBeUndefined();
+  expect(driver.why).toContain('apt-get install podman');
+  await expect(driver.list()).resolves.toEqual([]);
 });

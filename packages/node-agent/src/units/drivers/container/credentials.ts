@@ -21,7 +21,8 @@ export function registryAuth(image: string, pullConfig: string | undefined): str
   const [username, password] = entry.auth === undefined ? [entry.username, entry.password] : split(entry.auth);
   const { identitytoken } = entry;
   const value = identitytoken === undefined || identitytoken === '' ? { username, password } : { identitytoken };
-  return Buffer.from(JSON.stringify(value)).toString('base64url');
+  // Podman insists on the padding.
+  return Buffer.from(JSON.stringify(value)).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
 }
 
 /** The longest key wins: a key can name a part of a registry. */

@@ -248,7 +248,7 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
         if (isMissingCommand(session.ExitCode, start)) throw new UnitProblem('BadCommand', start.trim(), { isFinal: true });
         return session.ExitCode;
       },
-      resize: ({ columns, rows }) => void engine.call({ method: 'POST', path: `${path}/resize?w=${columns}&h=${rows}` }).catch(() => {}),
+      resize: ({ columns, rows }) => engine.call({ method: 'POST', path: `${path}/resize?w=${columns}&h=${rows}` }),
       // Engines let a command go on when its client has left.
       onClose: () =>
         void inspect().then(
@@ -274,7 +274,7 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
         const state = await this.find(id, incarnation);
         return state?.phase === 'exited' ? state.code : undefined;
       },
-      resize: ({ columns, rows }) => void engine.call({ method: 'POST', path: `${path}/resize?w=${columns}&h=${rows}` }).catch(() => {}),
+      resize: ({ columns, rows }) => engine.call({ method: 'POST', path: `${path}/resize?w=${columns}&h=${rows}` }),
     });
   }
 

@@ -61,12 +61,14 @@ class Layers {
   readonly #sizes = new Map<string, { readonly current: number; readonly total: number }>();
 
   add({ id, status, progressDetail }: Progress): void {
-    const { current, total } = progressDetail ?? {};
-    if (id === undefined || (status !== undefined && /extract/i.test(status))) return;
-    if (current !== undefined && total !== undefined && total > 0) this.#sizes.set(id, { current: Math.min(current, total), total });
+    if (id === undefined) return;
+    const { current = 0, total = 0 } = progressDetail ?? {};
+    const size = Math.max(total, this.#sizes.get(id)?.total ?? 1);
+    if (/complete|exists/i.test(status ?? '')) this.#sizes.set(id, { current: size, total: size });
+    else if (/^(pulling|downloading)/i.test(status ?? '')) this.#sizes.set(id, { current: Math.min(current, size), total: size });
   }
 
-  /** Undefined if no sizes are known. */
+  /** Of the bytes, as far as the engine says how many there are; small layers count as one. Undefined at the beginning. */
   get percent(): number | undefined {
     const all = [...this.#sizes.values()];
     const total = all.reduce((sum, layer) => sum + layer.total, 0);

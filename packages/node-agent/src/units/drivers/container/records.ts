@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RoomState } from '../driver.ts';
@@ -24,7 +25,7 @@ export async function readRecord<N extends keyof Contents>(folder: string, name:
 
 /** Readers see all of it or nothing, also after the machine has crashed. */
 export async function writeRecord<N extends keyof Contents>(folder: string, name: N, content: Contents[N]): Promise<void> {
-  const draft = join(folder, `${name}.new`);
+  const draft = join(folder, `${name}.${randomUUID()}`);
   const file = await open(draft, 'w', 0o600);
   try {
     await file.writeFile(JSON.stringify(content));

@@ -9,7 +9,7 @@ export interface StreamOptions {
   readonly isLossy: boolean;
   /** The exit code, once the connection has ended. It gets the first output, which is all of it if the command could not start. */
   readonly exitCode: (start: string) => Promise<number | undefined>;
-  readonly resize: (size: { readonly columns: number; readonly rows: number }) => void;
+  readonly resize: (size: { readonly columns: number; readonly rows: number }) => Promise<unknown>;
   /** Called once, when the client leaves. */
   readonly onClose?: () => void;
 }
@@ -30,6 +30,8 @@ export function streamsOf(socket: Socket, options: StreamOptions): RoomStreams {
   const exited = Promise.withResolvers<number | undefined>();
   exited.promise.catch(() => {});
   let hasLeft = false;
+  // The size goes another way than the input, and must not come after it.
+  let sizing: Promise<unknown> = Promise.resolve();
   let start = '';
   const push = (stream: Readable, data: Buffer): void => {
     if (start.length < startSize) start += data.subarray(0, startSize).toString();
@@ -52,9 +54,13 @@ export function streamsOf(socket: Socket, options: StreamOptions): RoomStreams {
   return {
     stdout,
     ...(stderr && { stderr }),
-    ...(stdin && { stdin: inputOf(socket) }),
+    ...(stdin && { stdin: inputOf(socket, () => sizing) }),
     exited: exited.promise,
-    ...(tty && { resize }),
+    ...(tty && {
+      resize: (size: Parameters<typeof resize>[0]) => {
+        sizing = resize(size).catch(() => {});
+      },
+    }),
     close: () => {
       if (!isOver && !hasLeft) options.onClose?.();
       hasLeft = true;
@@ -76,9 +82,9 @@ function readFrames(socket: Socket, onFrame: (type: number, data: Buffer) => voi
   });
 }
 
-function inputOf(socket: Socket): Writable {
+function inputOf(socket: Socket, before: () => Promise<unknown>): Writable {
   return new Writable({
-    write: (chunk: Buffer, _encoding, done) => void socket.write(chunk, (error) => done(error ?? null)),
+    write: (chunk: Buffer, _encoding, done) => void before().then(() => socket.write(chunk, (error) => done(error ?? null))),
     final: (done) => {
       if (!socket.destroyed) socket.end();
       done();
