@@ -50,7 +50,7 @@ describe('capstan up', () => {
 
   test('prints its address and the next step, and answers', async () => {
     expect(up.output).toContain(
-      `Capstan is ready at https://127.0.0.1:${port}. Next: export KUBECONFIG=${data}/admin.kubeconfig && kubectl get namespaces`,
+      `Capstan is ready at https://127.0.0.1:${port}. Next, in another terminal: export KUBECONFIG=${data}/admin.kubeconfig`,
     );
     expect(await ready()).toBe(true);
   });

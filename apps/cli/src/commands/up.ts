@@ -51,7 +51,7 @@ function readyLines({ url, kubeconfigPath }: ReadyMessage): string[] {
   const near = relative(process.cwd(), kubeconfigPath);
   const path = near.startsWith('..') ? kubeconfigPath : near;
   return [
-    `Capstan is ready at ${url}. Next: export KUBECONFIG=${path} && kubectl get namespaces`,
-    'Nothing runs pods here until a kubelet joins: Deployments and Pods are stored, and stay pending.',
+    `Capstan is ready at ${url}. Next, in another terminal: export KUBECONFIG=${path}`,
+    'Offer a part of this machine, and run something: capstan offering create small --cpu 1 --memory 1Gi; capstan ws use root:main:default; capstan run -- echo hello',
   ];
 }
