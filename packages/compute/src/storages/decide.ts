@@ -45,7 +45,7 @@ function bind(scene: Scene): Step {
 }
 
 function placeOf(scene: Scene): Place {
-  const { storage, volumes, sibling, node } = scene;
+  const { storage, volumes, node } = scene;
   const { metadata, spec } = storage;
   if (spec.class !== localClass)
     return { problem: `spec.class: there is no class ${spec.class}; the class of storages on nodes is ${localClass}` };
@@ -56,12 +56,10 @@ function placeOf(scene: Scene): Place {
     return { node: keptOn, volume: kept!.metadata.name ?? '' };
   }
   const volume = metadata.uid ?? '';
-  const from = spec.prepare?.storage?.name;
-  if (from !== undefined) {
-    const source = sibling(from);
-    if (source === undefined) return { problem: `spec.prepare.storage: there is no GPUStorage ${from} in this namespace` };
-    const there = source.status?.node;
-    if (there === undefined) return { problem: `spec.prepare.storage: the storage ${from} is on no node yet` };
+  const source = sourceOf(scene);
+  if ('problem' in source) return source;
+  if (source.node !== undefined) {
+    const { node: there, name: from } = source;
     if (spec.node !== undefined && spec.node !== there)
       return { problem: `spec.node: the storage ${from}, which is to be copied, is on ${there}` };
     return { node: there, volume };
@@ -70,6 +68,23 @@ function placeOf(scene: Scene): Place {
     return node(spec.node) === undefined ? { problem: `spec.node: there is no node ${spec.node}` } : { node: spec.node, volume };
   const first = firstPlace(scene);
   return first === undefined ? { problem: 'waits for the first unit that mounts it' } : { node: first, volume };
+}
+
+type Source =
+  | { readonly problem: string }
+  | { readonly node: string; readonly volume: string; readonly name: string }
+  /** It begins without the files of another. */
+  | { readonly node?: undefined; readonly volume?: undefined };
+
+/** The storage that is to be copied. Nothing is created without it: an empty storage would look complete. */
+function sourceOf({ storage, sibling }: Scene): Source {
+  const name = storage.spec.prepare?.storage?.name;
+  if (name === undefined) return {};
+  const found = sibling(name);
+  if (found === undefined) return { problem: `spec.prepare.storage: there is no GPUStorage ${name} in this namespace` };
+  const { node, volume } = found.status ?? {};
+  if (node === undefined || volume === undefined) return { problem: `spec.prepare.storage: the storage ${name} is on no node yet` };
+  return { node, volume, name };
 }
 
 /** The node of the first unit that mounts it and has an allocation. */
@@ -88,7 +103,10 @@ function keep(scene: Scene): Step {
   const { node = '', volume: name = '' } = storage.status ?? {};
   if (volume === undefined) {
     if (nodeStateOf(scene.node(node)).kind === 'lost') return report(scene, volumeStatus(scene, undefined)) ?? wait;
-    return scene.isAbsent ? { kind: 'create', volume: nodeVolumeFor(scene) } : { kind: 'look', node, volume: name };
+    if (!scene.isAbsent) return { kind: 'look', node, volume: name };
+    const source = sourceOf(scene);
+    if ('problem' in source) return report(scene, boundStatus(scene, { node, volume: name, message: source.problem })) ?? wait;
+    return { kind: 'create', volume: nodeVolumeFor(storage, source.volume) };
   }
   const changes = changesOf(scene, volume);
   if (changes !== undefined) return { kind: 'change', volume, spec: changes };

@@ -1,18 +1,15 @@
-import { type NodeVolume, type NodeVolumeSpec, newObject, nodeNamespace, nodeVolumeKind } from '@capstan/api';
+import { type GPUStorage, type NodeVolume, type NodeVolumeSpec, newObject, nodeNamespace, nodeVolumeKind } from '@capstan/api';
 import { clusterOf } from '@capstan/client';
 import { parseQuantity, scaledValue } from '@capstan/machinery';
-import type { Scene } from './scene.ts';
 
 export function bytesOf(size: string | number): number {
   return Number(scaledValue(parseQuantity(size), 0));
 }
 
-/** The NodeVolume of a storage that is bound to a node. */
-export function nodeVolumeFor({ storage, sibling }: Pick<Scene, 'storage' | 'sibling'>): NodeVolume {
+/** The NodeVolume of a storage that is bound to a node. `source` is the NodeVolume that is copied, if there is one. */
+export function nodeVolumeFor(storage: GPUStorage, source: string | undefined): NodeVolume {
   const { name = '', namespace = '', uid = '' } = storage.metadata;
   const { size, prepare, recover } = storage.spec;
-  const from = prepare?.storage?.name;
-  const source = from === undefined ? undefined : sibling(from)?.status?.volume;
   const spec: NodeVolumeSpec = {
     owner: { cluster: clusterOf(storage) ?? '', namespace, name, uid },
     size: bytesOf(size),

@@ -17,8 +17,10 @@ export function waitingStatus(scene: Scene, message: string): GPUStorageStatus {
 }
 
 /** Names the node, before anything is created there. */
-export function boundStatus(scene: Scene, { node, volume }: { readonly node: string; readonly volume: string }): GPUStorageStatus {
-  const message = `is being created on ${node}`;
+export function boundStatus(
+  scene: Scene,
+  { node, volume, message = `is being created on ${node}` }: { readonly node: string; readonly volume: string; readonly message?: string },
+): GPUStorageStatus {
   return withConditions(scene, { phase: 'Pending', message, node, volume }, { Ready: { status: 'False', reason: 'Creating', message } });
 }
 

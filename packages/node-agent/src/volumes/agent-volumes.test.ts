@@ -18,7 +18,7 @@ const patience = { timeout: 20_000, interval: 20 };
 const directory = mkdtempSync(join(tmpdir(), 'capstan-agent-volumes-'));
 const known = await openExecDriver({ directory: join(directory, 'probe'), bridge: 'capvol0' });
 const why = (await whyNoLoop()) ?? (known.isolation === 'full' ? undefined : known.why);
-const loop = new LoopBackend({ spare: 0 });
+const loop = new LoopBackend({ spare: () => 0 });
 
 describeUnless(why, 'units and volumes of a node', () => {
   let server: TestServer;

@@ -26,8 +26,8 @@ export interface VolumeRunnerOptions extends VolumeOptions {
   readonly log: (line: string) => void;
 }
 
-/** In bytes: volumes leave so much of the disk to the machine. */
-const spare = 2 ** 30;
+/** In bytes: volumes leave so much of the disk to the machine and to other units. */
+const spare = (disk: number): number => Math.max(2 ** 30, disk / 20);
 
 /** Keeps the NodeVolumes of this machine. */
 export class VolumeRunner implements AsyncDisposable {

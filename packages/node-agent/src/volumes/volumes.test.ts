@@ -20,7 +20,7 @@ const folderOnly: Backends = {
   preferred: new FolderBackend('it is a test'),
   of: (name) => (name === 'folder' ? folderOnly.preferred : undefined),
 };
-const loop = new LoopBackend({ spare: 0 });
+const loop = new LoopBackend({ spare: () => 0 });
 const loopOnly: Backends = { preferred: loop, of: () => loop };
 
 let directory: string;
@@ -192,7 +192,7 @@ describeUnless(await whyNoLoop(), 'a volume in a loop file', () => {
     );
     const program = `
       const [{ VolumeEngine }, { VolumeRecords }, { LoopBackend }, { defaultVolumeTimes }] = await Promise.all([${modules.map((one) => `import(${one})`).join(', ')}]);
-      const loop = new LoopBackend({ spare: 0 });
+      const loop = new LoopBackend({ spare: () => 0 });
       const engine = new VolumeEngine({
         records: new VolumeRecords(process.argv[1]), backends: { preferred: loop, of: () => loop }, times: { ...defaultVolumeTimes, retryDelay: 5 },
         isInUse: () => false, isRefused: () => true, report: () => {}, log: () => {},
@@ -241,6 +241,16 @@ describeUnless(await whyNoLoop(), 'a volume in a loop file', () => {
     await volumes.becomes('a', { phase: 'Failed', reason: 'FileSystemDamaged', recoverable: true });
     const again = volumeOf('a', { recover: 1 });
     await volumes.ready({ ...again, metadata: { ...again.metadata, generation: 2 } });
+  });
+
+  test('leaves a part of the disk to the machine', async () => {
+    const disk = join(directory, 'disk');
+    mkdirSync(disk);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=100m', 'tmpfs', disk]);
+    const careful = new LoopBackend({ spare: (bytes) => bytes * 0.8 });
+    await using volumes = await TestVolumes.start({ directory: disk, backends: { preferred: careful, of: () => careful } });
+    volumes.engine.accept(volumeOf('a'));
+    await volumes.becomes('a', { phase: 'Pending', reason: 'DiskFull' });
   });
 
   test('waits while the disk of the node is full, and says how much is missing', async () => {

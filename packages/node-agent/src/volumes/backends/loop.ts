@@ -8,8 +8,8 @@ import type { VolumeBackend, VolumeUsage } from './backend.ts';
 export const loopPrograms = ['mkfs.ext4', 'e2fsck', 'resize2fs', 'losetup', 'mount', 'umount', 'fallocate', 'truncate'];
 
 export interface LoopOptions {
-  /** In bytes: how much of the node's disk volumes leave free. */
-  readonly spare: number;
+  /** In bytes: how much of a disk of this size volumes leave free. */
+  readonly spare: (disk: number) => number;
 }
 
 /** A file system of its own in a file whose blocks are reserved: programs can neither use more nor get less than its size. */
@@ -99,8 +99,8 @@ export class LoopBackend implements VolumeBackend {
   }
 
   async #requireSpace(file: string, needed: number): Promise<void> {
-    const { bavail, bsize } = await statfs(join(file, '..'));
-    const free = Math.max(0, bavail * bsize - this.#options.spare);
+    const { blocks, bavail, bsize } = await statfs(join(file, '..'));
+    const free = Math.max(0, bavail * bsize - this.#options.spare(blocks * bsize));
     if (needed <= free) return;
     throw new VolumeProblem('DiskFull', `needs ${mebibytes(needed)}, and the disk of the node has ${mebibytes(free)} left for volumes`);
   }

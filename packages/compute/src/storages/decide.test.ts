@@ -1,0 +1,104 @@
+import type { GPUNode, GPUStorage, GPUUnit, NodeVolume } from '@capstan/api';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { unitWith } from '../units/testing/unit.ts';
+import { decide, storageFinalizer } from './decide.ts';
+import type { Scene } from './scene.ts';
+
+type Given = Partial<Omit<Scene, 'storage'>> & { readonly spec?: object; readonly status?: object; readonly metadata?: object };
+
+function sceneOf({ spec = {}, status = {}, metadata = {}, ...rest }: Given): Scene {
+  const storage = {
+    metadata: { name: 'data', namespace: 'default', uid: 'u', generation: 1, finalizers: [storageFinalizer], ...metadata },
+    spec: { size: '1Gi', class: 'local', deletionPolicy: 'Delete', recover: 0, ...spec },
+    status,
+  } as unknown as GPUStorage;
+  return {
+    storage,
+    now: 0,
+    units: [],
+    allocation: () => undefined,
+    volumes: [],
+    node: () => nodeThat('True'),
+    sibling: () => undefined,
+    isAbsent: false,
+    ...rest,
+  };
+}
+
+const nodeThat = (ready: string): GPUNode =>
+  ({
+    metadata: { name: 'n1' },
+    spec: {},
+    status: { conditions: [{ type: 'Ready', status: ready, lastTransitionTime: '' }] },
+  }) as unknown as GPUNode;
+const volume = (spec: object = {}, phase = 'Ready'): NodeVolume =>
+  ({
+    metadata: { name: 'u', namespace: 'node-n1' },
+    spec: { owner: { uid: 'u' }, size: 2 ** 30, recover: 0, retained: false, deleted: false, ...spec },
+    status: { phase },
+  }) as unknown as NodeVolume;
+const bound = { node: 'n1', volume: 'u' };
+const running = unitWith({}, {
+  status: { phase: 'Running', run: 1, members: [{ rank: 0, node: 'n1', phase: 'Running' }] },
+} as Partial<GPUUnit>);
+const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+
+describe('the next step for a storage', () => {
+  test('is a finalizer before its node is written, and its node before its volume', () => {
+    expect(decide(sceneOf({ spec: { node: 'n1' }, metadata: { finalizers: [] } }))).toEqual({ kind: 'protect' });
+    expect(decide(sceneOf({ spec: { node: 'n1' } }))).toMatchObject({ kind: 'status', status: bound });
+    expect(decide(sceneOf({ status: bound }))).toEqual({ kind: 'look', ...bound });
+    expect(decide(sceneOf({ status: bound, isAbsent: true }))).toMatchObject({ kind: 'create', volume: { metadata: { name: 'u' } } });
+  });
+
+  test('is never an empty volume in place of a copy whose source has disappeared', () => {
+    const step = decide(sceneOf({ spec: { prepare: { storage: { name: 'gone' } } }, status: bound, isAbsent: true }));
+    expect(step).toMatchObject({
+      kind: 'status',
+      status: { ...bound, phase: 'Pending', message: 'spec.prepare.storage: there is no GPUStorage gone in this namespace' },
+    });
+  });
+
+  test('is nothing for a volume that is larger than the storage that took it over', () => {
+    const step = decide(sceneOf({ status: bound, volumes: [volume({ size: 2 ** 40 })] }));
+    expect(step.kind).toBe('status');
+  });
+
+  test('lets a storage of a silent node go after its volume was marked', () => {
+    const given = { status: bound, metadata: deleting, node: () => nodeThat('Unknown') };
+    expect(decide(sceneOf({ ...given, volumes: [volume()] }))).toMatchObject({ kind: 'change', spec: { deleted: true } });
+    expect(decide(sceneOf({ ...given, volumes: [volume({ deleted: true })] }))).toEqual({ kind: 'letGo' });
+  });
+
+  test('never deletes anything while a unit mounts it, nor a volume that its node still has', () => {
+    const scene = fc.record({
+      isUsed: fc.boolean(),
+      isDeleting: fc.boolean(),
+      ready: fc.constantFrom('True', 'Unknown', 'False'),
+      phase: fc.constantFrom('Pending', 'Preparing', 'Ready', 'Resizing', 'Failed', 'Deleted'),
+      spec: fc.record({ deleted: fc.boolean(), retained: fc.boolean() }),
+      hasVolume: fc.boolean(),
+      policy: fc.constantFrom('Delete', 'Retain'),
+      isAbsent: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(scene, ({ isUsed, isDeleting, ready, phase, spec, hasVolume, policy, isAbsent }) => {
+        const step = decide(
+          sceneOf({
+            spec: { deletionPolicy: policy },
+            status: bound,
+            metadata: isDeleting ? deleting : {},
+            units: isUsed ? [running] : [],
+            volumes: hasVolume ? [volume(spec, phase)] : [],
+            node: () => nodeThat(ready),
+            isAbsent,
+          }),
+        );
+        if (step.kind === 'change' && step.spec['deleted'] === true) expect([isUsed, isDeleting, policy]).toEqual([false, true, 'Delete']);
+        if (step.kind === 'remove') expect([isUsed, isDeleting, phase]).toEqual([false, true, 'Deleted']);
+        if (step.kind === 'letGo') expect([isUsed, isDeleting]).toEqual([false, true]);
+      }),
+    );
+  });
+});
