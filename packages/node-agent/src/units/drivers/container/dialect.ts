@@ -57,8 +57,6 @@ export interface Dialect {
   inspect(engine: Engine, name: string): Promise<BoxState | undefined>;
   hasImage(engine: Engine, image: string): Promise<boolean>;
   remove(engine: Engine, name: string): Promise<void>;
-  /** Names of containers with a label. */
-  list(engine: Engine, label: string): Promise<string[]>;
 }
 
 /** Rights that programs in images usually expect of root, and that lead nowhere outside. */

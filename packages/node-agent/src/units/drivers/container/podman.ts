@@ -22,14 +22,6 @@ export const podman: Dialect = {
   async remove(engine, name) {
     await engine.find({ method: 'DELETE', path: `${podman.prefix}/containers/${name}?force=true&v=true&timeout=0&ignore=true` });
   },
-
-  async list(engine, label) {
-    const filters = encodeURIComponent(JSON.stringify({ label: [label] }));
-    const found = await engine.call<{ readonly Names: readonly string[] }[]>({
-      path: `${podman.prefix}/containers/json?all=true&filters=${filters}`,
-    });
-    return found.flatMap(({ Names }) => Names);
-  },
 };
 
 function bodyOf(spec: BoxSpec): object {
