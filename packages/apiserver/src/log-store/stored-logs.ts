@@ -4,31 +4,78 @@ import { type KubeObject, status } from '@capstan/machinery';
 import { logOptions, readLog } from '@capstan/streams';
 import type { StoredLogs } from '../connect/stored-logs.ts';
 import { nodeNameOf } from '../connect/target.ts';
+import type { LogPlace } from './places.ts';
 import type { LogStore } from './store.ts';
 
 /** Readers at the same time: each holds a file open. */
 const mostReaders = 64;
 
-/** Output of pods that show units, from the store of this server. The platform writes these pods, so they say which start of which unit they show. */
-export function storedLogs(store: Pick<LogStore, 'files'>): StoredLogs {
-  let readers = 0;
+/** The stores of other API servers. */
+export interface OtherStores {
+  /** The answer of the first that has the log, at a path as `LogReader.serve` takes it; undefined if none has. */
+  log(path: string, signal: AbortSignal): Promise<Readable | undefined>;
+}
+
+export interface LogReaderOptions {
+  readonly store: Pick<LogStore, 'files'>;
+  readonly now: () => number;
+}
+
+type Place = Omit<LogPlace, 'incarnation'>;
+type Query = Pick<URLSearchParams, 'get'>;
+
+/** Reads the logs of the store of this server. */
+export class LogReader {
+  readonly #options: LogReaderOptions;
+  #readers = 0;
+
+  constructor(options: LogReaderOptions) {
+    this.#options = options;
+  }
+
+  /** A log as `pods/log` returns it; undefined if this store has none. */
+  async open(place: Place, query: Query, signal: AbortSignal): Promise<Readable | undefined> {
+    const { store, now } = this.#options;
+    const options = logOptions(query, now());
+    if (typeof options === 'string') throw status.badRequest(options);
+    const files = await store.files(place, options.previous ? 1 : 0);
+    if (files === undefined) return undefined;
+    if (this.#readers >= mostReaders) throw status.tooManyRequests(`${mostReaders} logs of the store are being read already`, 1);
+    this.#readers++;
+    const log = { files, complete: true };
+    const body = Readable.from(
+      readLog(() => Promise.resolve(log), { ...options, follow: false }, signal),
+      { objectMode: false },
+    );
+    return body.once('close', () => this.#readers--);
+  }
+
+  /** For other API servers: `<workspace>/<namespace>/<NodeUnit>/<node>?<options>`. */
+  readonly serve = async (path: string, signal: AbortSignal): Promise<Readable | undefined> => {
+    const [names = '', query = ''] = path.split('?', 2);
+    const [cluster, namespace, nodeUnit, node, ...more] = names.split('/').map(decodeURIComponent);
+    if (cluster === undefined || namespace === undefined || nodeUnit === undefined || node === undefined || more.length > 0)
+      return undefined;
+    return this.open({ cluster, namespace, nodeUnit, node }, new URLSearchParams(query), signal);
+  };
+}
+
+const passedOn = ['previous', 'timestamps', 'sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes'];
+
+/** Output of pods that show units, from the store of this server or of another. The platform writes these pods, so they say which start of which unit they show. */
+export function storedLogs(reader: LogReader, others: OtherStores | undefined): StoredLogs {
   return {
     async open({ pod, container, context, signal }) {
       const nodeUnit = nodeUnitOf(pod);
       if (nodeUnit === undefined || container !== unitContainer) return undefined;
-      const options = logOptions(context.info.query, context.now().getTime());
-      if (typeof options === 'string') throw status.badRequest(options);
-      const place = { cluster: context.cluster, namespace: pod.metadata.namespace ?? '', nodeUnit, node: nodeNameOf(pod) };
-      const files = await store.files(place, options.previous ? 1 : 0);
-      if (files === undefined) return undefined;
-      if (readers >= mostReaders) throw status.tooManyRequests(`${mostReaders} logs of the store are being read already`, 1);
-      readers++;
-      const log = { files, complete: true };
-      const body = Readable.from(
-        readLog(() => Promise.resolve(log), { ...options, follow: false }, signal),
-        { objectMode: false },
-      );
-      return body.once('close', () => readers--);
+      const { cluster, info } = context;
+      const place = { cluster, namespace: pod.metadata.namespace ?? '', nodeUnit, node: nodeNameOf(pod) };
+      const own = await reader.open(place, info.query, signal);
+      if (own !== undefined || others === undefined) return own;
+      const query = new URLSearchParams();
+      for (const name of passedOn) if (info.query.get(name) !== null) query.set(name, info.query.get(name)!);
+      const path = [place.cluster, place.namespace, place.nodeUnit, place.node].map(encodeURIComponent).join('/');
+      return others.log(`${path}?${query.toString()}`, signal);
     },
   };
 }

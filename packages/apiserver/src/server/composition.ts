@@ -58,7 +58,14 @@ export function compose(parts: Parts, options: ServerOptions, lifetime: Lifetime
     catalogs: spaces.catalogs,
     hub,
     connections: connectionsOf(
-      { ...storage, tunnels: access.nodes.tunnels, platform: access.nodes.platform, logs: access.nodes.logs, admission: backend.admission },
+      {
+        ...storage,
+        tunnels: access.nodes.tunnels,
+        platform: access.nodes.platform,
+        logReader: access.nodes.logReader,
+        relays: access.nodes.relays,
+        admission: backend.admission,
+      },
       options,
       lifetime,
     ),

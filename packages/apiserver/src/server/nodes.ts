@@ -8,6 +8,7 @@ import type { Serving } from '../handlers/serving.ts';
 import { logPage } from '../log-store/page.ts';
 import { RecentUnits } from '../log-store/recent-units.ts';
 import { LogStore } from '../log-store/store.ts';
+import { LogReader } from '../log-store/stored-logs.ts';
 import { keepLogsTidy } from '../log-store/upkeep.ts';
 import type { Gauge } from '../metrics/metrics.ts';
 import { AgentConnections } from '../node-agents/connections.ts';
@@ -45,6 +46,7 @@ export interface Nodes {
   readonly gpus: NodeReader<readonly NodeGpuMetrics[]>;
   /** The output of units. */
   readonly logs: LogStore;
+  readonly logReader: LogReader;
   /** Undefined if this server has no credentials for the others. */
   readonly relays: Relays | undefined;
 }
@@ -54,7 +56,7 @@ const shutdownGrace = 500;
 
 export function nodesOf(
   { pki, cache, tree }: { readonly pki: LivePki; readonly cache: WatchCache; readonly tree: Tree },
-  { dataDirectory, etcd, tunnelLimits, tunnels: others, usageAge: maxAge, logs = {} }: ServerOptions,
+  { dataDirectory, etcd, tunnelLimits, tunnels: others, usageAge: maxAge, logs: logOptions = {} }: ServerOptions,
   { resources, now }: Lifetime,
 ): Nodes {
   const platform = (): ClusterId | undefined => tree.resolve(platformWorkspace);
@@ -73,17 +75,19 @@ export function nodesOf(
           }),
         });
   const tunnels = new NodeTunnels({ limits: { grace: shutdownGrace, ...tunnelLimits }, elsewhere: relays });
+  const logs = new LogStore({
+    directory: logOptions.directory ?? join(dataDirectory, 'logs'),
+    limits: logOptions,
+    exists: (cluster) => tree.exists(cluster),
+    now: () => now().getTime(),
+  });
   return {
     platform,
     identities,
     relays,
     tunnels,
-    logs: new LogStore({
-      directory: logs.directory ?? join(dataDirectory, 'logs'),
-      limits: logs,
-      exists: (cluster) => tree.exists(cluster),
-      now: () => now().getTime(),
-    }),
+    logs,
+    logReader: new LogReader({ store: logs, now: () => now().getTime() }),
     usage: resources.use(new NodeReader({ tunnels: others ?? tunnels, path: '/units/usage', parse: parseUsage, maxAge })),
     gpus: resources.use(new NodeReader({ tunnels: others ?? tunnels, path: '/metrics', parse: parseGpus, maxAge })),
     connections: resources.use(new AgentConnections({ identities, now: () => now().getTime() })),
@@ -138,7 +142,7 @@ export function nodePagesOf(
   const units = new RecentUnits({ cache, platform: nodes.platform });
   return [
     logPage({ ...nodes, units }),
-    ...tunnelPages({ ...nodes, authenticator }),
+    ...tunnelPages({ ...nodes, authenticator, storedLog: nodes.logReader.serve }),
     ...nodePages({ membership, objects: cache, authority: () => trustedAuthorities(pki.current), version, now }),
     ...archivePages(new AgentArchives(agentArchives)),
   ];

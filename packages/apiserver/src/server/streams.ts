@@ -4,8 +4,7 @@ import { Connections } from '../connect/connections.ts';
 import { KubeletClient } from '../connect/kubelet.ts';
 import { OpenStreams } from '../connect/open-streams.ts';
 import type { Tunnels } from '../connect/tunnels.ts';
-import type { LogStore } from '../log-store/store.ts';
-import { storedLogs } from '../log-store/stored-logs.ts';
+import { type LogReader, type OtherStores, storedLogs } from '../log-store/stored-logs.ts';
 import { nodeMetrics } from '../node-agents/node-metrics.ts';
 import { taskLog } from '../node-agents/task-log.ts';
 import { unitSecrets } from '../node-agents/unit-secrets.ts';
@@ -21,11 +20,13 @@ export function connectionsOf(
     tunnels,
     admission,
     platform,
-    logs,
+    logReader,
+    relays,
   }: Storage & {
     readonly tunnels: Tunnels;
     readonly admission: Admission;
-    readonly logs: LogStore;
+    readonly logReader: LogReader;
+    readonly relays: OtherStores | undefined;
     readonly platform: () => ClusterId | undefined;
   },
   options: ServerOptions,
@@ -40,7 +41,7 @@ export function connectionsOf(
     kubelets,
     tunnels: options.tunnels ?? tunnels,
     streams: new OpenStreams(),
-    storedLogs: storedLogs(logs),
+    storedLogs: storedLogs(logReader, relays),
     nodeSubresources: [taskLog(platform), unitSecrets(platform), nodeMetrics(platform), ...(options.nodeSubresources ?? [])],
   });
   pki.onReplaced(connections.renew);

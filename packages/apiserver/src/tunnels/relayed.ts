@@ -1,4 +1,5 @@
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { answerTunnel, TunnelError, type TunnelRequest } from '@capstan/streams';
 import type { NodeTunnels } from './node-tunnels.ts';
 
@@ -10,8 +11,23 @@ export const noTunnel = 'no-tunnel';
 export const relayedPath = (node: string, path: string): string => `/nodes/${node}${path}`;
 
 /** Answers the requests of another API server through the tunnels of this one, and only of this one, so that no request goes in circles. */
-export async function answerRelay(socket: Duplex, tunnels: Pick<NodeTunnels, 'here'>): Promise<void> {
-  await answerTunnel(socket, { handle: (request) => relay(request, tunnels) });
+export async function answerRelay(socket: Duplex, tunnels: Pick<NodeTunnels, 'here'>, storedLog: StoredLog): Promise<void> {
+  await answerTunnel(socket, {
+    handle: (request) => (request.path.startsWith(logPrefix) ? sendStoredLog(request, storedLog) : relay(request, tunnels)),
+  });
+}
+
+/** Output of units in the store of this server; undefined if it has none. */
+export type StoredLog = (path: string, signal: AbortSignal) => Promise<Readable | undefined>;
+
+/** The path of a request for output of units in a relay. */
+export const logPrefix = '/logs/';
+
+async function sendStoredLog(request: TunnelRequest, storedLog: StoredLog): Promise<void> {
+  const body = await storedLog(request.path.slice(logPrefix.length), request.signal).catch(() => undefined);
+  if (body === undefined) return void request.respond(404).end();
+  const stream = request.respond(200, { 'content-type': 'text/plain' });
+  await pipeline(body, stream).catch(() => {});
 }
 
 async function relay(request: TunnelRequest, tunnels: Pick<NodeTunnels, 'here'>): Promise<void> {

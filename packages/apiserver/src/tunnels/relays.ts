@@ -1,9 +1,11 @@
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { BoundedMap } from '@capstan/machinery';
 import { dialTunnel, type NodeConnection, type NodeRequest, type NodeResponse, openTunnel, type Tunnel } from '@capstan/streams';
 import { relayPath } from '../node-agents/paths.ts';
 import type { Elsewhere } from './node-tunnels.ts';
-import { noTunnel, relayedPath, relayHeader } from './relayed.ts';
+import { logPrefix, noTunnel, relayedPath, relayHeader } from './relayed.ts';
 
 export interface OtherServer {
   readonly name: string;
@@ -56,6 +58,23 @@ export class Relays implements Elsewhere {
       this.#searches.set(node, search);
     }
     return search;
+  }
+
+  /** Output of a unit in the store of another server: of the first that has it. */
+  async log(path: string, signal: AbortSignal): Promise<Readable | undefined> {
+    const { others, patience = 2_000 } = this.#options;
+    for (const { url } of others().slice(0, mostServers)) {
+      try {
+        const tunnel = await Promise.race([this.#tunnel(url), sleep(patience, undefined, { ref: false })]);
+        const answer = await tunnel?.request({ method: 'GET', path: `${logPrefix}${path}`, signal });
+        answer?.stream.end();
+        if (answer?.status === 200) return answer.stream.pause();
+        answer?.stream.destroy();
+      } catch {
+        // The next one may have it.
+      }
+    }
+    return undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type AnsweringTunnel, answerTunnel, dialTunnel, openTunnel, TunnelKeeper } from '@capstan/streams';
@@ -53,6 +53,20 @@ async function reached(node: string): Promise<string | undefined> {
 }
 
 const tunnels = async (): Promise<number> => Number(/^capstan_node_tunnels (\d+)/m.exec((await server.call('/metrics')).text)?.[1]);
+
+test('the output of units in the store of a server is there for other servers', async () => {
+  const folder = join(server.directory, 'logs/tenant/default/uid-1/n1/0');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, '0000000000000000.log'), '2026-01-01T00:00:01Z stdout F one\n2026-01-01T00:00:02Z stdout F two\n');
+  const read = async (path: string): Promise<string | undefined> => {
+    const stream = await relays.log(path, forever);
+    return stream && text(stream);
+  };
+  expect(await read('tenant/default/uid-1/n1?tailLines=1')).toBe('two\n');
+  expect(await read('tenant/default/uid-1/n1')).toBe('one\ntwo\n');
+  for (const path of ['other/default/uid-1/n1', 'tenant/default', '..%2f../default/uid-1/n1', '%'])
+    expect(await read(path)).toBeUndefined();
+});
 
 describe('a tunnel', () => {
   test('leads to its node, also from other servers', async () => {
