@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { limitOptions } from './server-options.ts';
+import { limitOptions, logOptions } from './server-options.ts';
 
 test('limits of requests, watches and streams become those of the server', () => {
   const limits = {
@@ -21,4 +21,15 @@ test('limits of requests, watches and streams become those of the server', () =>
 
 test('limits that are not set keep their defaults', () => {
   expect(limitOptions({})).toEqual({ perUser: {}, agents: {}, watches: { agents: {} }, streams: {} });
+});
+
+test('limits of the log store become bytes and milliseconds', () => {
+  expect(logOptions({ directory: '/srv/logs', maxLogMiB: 1, maxWorkspaceMiB: 2, maxTotalMiB: 3, maxAgeDays: 4 })).toEqual({
+    directory: '/srv/logs',
+    log: 1 << 20,
+    workspace: 2 << 20,
+    total: 3 << 20,
+    age: 345_600_000,
+  });
+  expect(logOptions({})).toEqual({});
 });

@@ -48,6 +48,7 @@ export function serverOptions({
     ...(file.limits && { limits: limitOptions(file.limits) }),
     ...(file.kubelets && { kubelets: kubeletOptions(file.kubelets) }),
     ...(file.audit && { audit: auditOptions(file.audit) }),
+    ...(file.unitLogs && { logs: logOptions(file.unitLogs) }),
     ...(file.authentication && authenticationOptions(file.authentication)),
     ...(file.authorization && { authorization: authorizationOptions(file.authorization) }),
     ...(file.workspaces?.homeCreatorGroups && { homeCreators: file.workspaces.homeCreatorGroups }),
@@ -112,6 +113,23 @@ function etcdTls({ authorityFile, certificateFile, keyFile }: Part<'etcd'>): Etc
 
 function kubeletOptions({ authorityFile, ...options }: Part<'kubelets'>): NonNullable<ServerOptions['kubelets']> {
   return { ...options, ...(authorityFile && { authorities: readPem(authorityFile) }) };
+}
+
+export function logOptions({
+  directory,
+  maxLogMiB,
+  maxWorkspaceMiB,
+  maxTotalMiB,
+  maxAgeDays,
+}: Part<'unitLogs'>): NonNullable<ServerOptions['logs']> {
+  const mebibyte = 2 ** 20;
+  return {
+    ...(directory !== undefined && { directory }),
+    ...(maxLogMiB !== undefined && { log: maxLogMiB * mebibyte }),
+    ...(maxWorkspaceMiB !== undefined && { workspace: maxWorkspaceMiB * mebibyte }),
+    ...(maxTotalMiB !== undefined && { total: maxTotalMiB * mebibyte }),
+    ...(maxAgeDays !== undefined && { age: maxAgeDays * 24 * 3_600_000 }),
+  };
 }
 
 type AuditOptions = NonNullable<ServerOptions['audit']>;

@@ -93,6 +93,13 @@ export const apiServerShape = section({
       'a list such as [{type: stdout}]',
     ),
   }),
+  unitLogs: section({
+    directory: path,
+    maxLogMiB: wholeNumber(1, 100_000),
+    maxWorkspaceMiB: wholeNumber(1, 10_000_000),
+    maxTotalMiB: wholeNumber(1, 100_000_000),
+    maxAgeDays: wholeNumber(1, 36_500),
+  }),
   authentication: section({ tokenFile: path, configurationFile: path, clientAuthorityFile: path }),
   authorization: section({
     configurationFile: path,
