@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, unlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Agent, callAs, createPlatform, enrolled, fleetPath } from '../node-agents/testing/fleet.ts';
 import { createWorkspace, startTestServer, type TestServer } from '../testing/harness.ts';
@@ -97,6 +97,17 @@ describe('an agent', () => {
     await vi.waitFor(() => expect(existsSync(file)).toBe(false), { timeout: 10_000 });
     expect((await put(own, 'short-lived-1/0?offset=0')).code).toBe(400);
     expect(existsSync(file)).toBe(false);
+  });
+
+  test('is told to try again when the disk is full, and nothing of the part is stored', async () => {
+    await makeUnit('own', 'full-1');
+    const file = fileOf('full-1');
+    mkdirSync(dirname(file), { recursive: true });
+    symlinkSync('/dev/full', file);
+    const { code, text: answer } = await put(own, 'full-1/0?offset=0');
+    expect([code, answer]).toEqual([503, expect.stringContaining('the log store has no room')]);
+    unlinkSync(file);
+    expect((await put(own, 'full-1/0?offset=0')).text).toBe('{"size":7}');
   });
 
   test('must wait when it sends too much', async () => {
