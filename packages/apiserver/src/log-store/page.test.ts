@@ -110,9 +110,16 @@ describe('an agent', () => {
     expect((await put(own, 'full-1/0?offset=0')).text).toBe('{"size":7}');
   });
 
+  test('may send many small parts', async () => {
+    await makeUnit('own', 'chatty-1');
+    for (let count = 0; count < 200; count++)
+      expect((await put(own, `chatty-1/0?offset=${7 * count}`)).text).toBe(`{"size":${7 * (count + 1)}}`);
+  }, 30_000);
+
   test('must wait when it sends too much', async () => {
     const codes = new Set<number>();
-    for (let count = 0; count < 400 && !codes.has(429); count++) codes.add((await put(other, 'theirs-1/0?offset=0')).code);
+    const large = { a: 'x'.repeat(200 << 10) };
+    for (let count = 0; count < 400 && !codes.has(429); count++) codes.add((await put(other, 'theirs-1/0?offset=0', large)).code);
     expect([...codes]).toEqual([200, 429]);
   }, 30_000);
 });

@@ -20,6 +20,8 @@ const rate = 4 << 20;
 const burst = 32 << 20;
 /** Requests of a node at the same time. */
 const mostAtOnce = 4;
+/** What a request costs at least, in bytes. */
+const cheapest = 4 << 10;
 
 interface Allowance {
   left: number;
@@ -31,7 +33,7 @@ interface Allowance {
 export function logPage({ identities, logs, units, now = () => performance.now() }: LogPageOptions): [string, Page] {
   const nodes = new BoundedMap<string, Allowance>(10_000);
   const store = async (
-    node: string,
+    { node, allowance }: { node: string; allowance: Allowance },
     exchange: Exchange,
     { path, query }: { path: string; query: Pick<URLSearchParams, 'get'> },
   ): Promise<LogPartStored> => {
@@ -43,6 +45,7 @@ export function logPage({ identities, logs, units, now = () => performance.now()
     if (owner === undefined)
       throw new StatusError({ code: 404, reason: 'NotFound', message: `the node ${node} has no NodeUnit ${nodeUnit}` });
     const bytes = await exchange.body(largestLogPart);
+    allowance.left += largestLogPart - Math.max(bytes.length, cheapest);
     const place = { cluster: owner.cluster, namespace: owner.namespace, nodeUnit, node, incarnation: Number(run) };
     return { size: await logs.append(place, { offset: Number(offset), bytes, gap: query.get('gap') === 'true' }) };
   };
@@ -58,11 +61,15 @@ export function logPage({ identities, logs, units, now = () => performance.now()
       refill(allowance, now());
       if (allowance.left < 0 || allowance.running >= mostAtOnce)
         throw status.tooManyRequests(`the node ${agent.node} sends more output than is accepted; the rest must wait`, 1);
-      // Nobody is told the length of a body that comes in chunks, so every request costs as if it were full, until it is read.
+      // The length of a body is known when it is read. Until then, a request costs as much as the largest.
       allowance.left -= largestLogPart;
       allowance.running++;
       try {
-        exchange.send({ code: 200, type: 'application/json', body: JSON.stringify(await store(agent.node, exchange, info)) });
+        exchange.send({
+          code: 200,
+          type: 'application/json',
+          body: JSON.stringify(await store({ node: agent.node, allowance }, exchange, info)),
+        });
       } catch (error) {
         throw storeError(error);
       } finally {
