@@ -72,7 +72,7 @@ export async function startRest(limits: Partial<RestLimits> = {}): Promise<Rest>
   await using stack = new AsyncDisposableStack();
   // Nobody renews Leases for the nodes of these tests, and the tests say how units are.
   const compute = computeProduct();
-  const ordersOnly = { ...compute, controllers: compute.controllers.filter(({ name }) => name !== 'units') };
+  const ordersOnly = { ...compute, controllers: compute.controllers.filter(({ name }) => name === 'allocations' || name === 'stock') };
   const cloud = stack.use(await startCloud({ products: [{ ...fleet, controllers: [] }, ordersOnly, operator], tenants: 1 }));
   const [tenant] = cloud.tenants as [Tenant];
   const log: string[] = [];
