@@ -2,7 +2,6 @@ import { type NodeBooking, type NodeUnit, nodeBookingKind, nodeNamespace, nodeOf
 import { type Informer, isAlreadyExists, isNotFound } from '@capstan/client';
 import { type Controller, controller, done, ignoring } from '@capstan/controller';
 import { nodeUnitsOf, unitsOn } from '../units/copies.ts';
-import { isFinal } from '../units/scene.ts';
 import { isWarmUnit, warmNodeUnit } from './mark.ts';
 
 interface Copies {
@@ -23,8 +22,8 @@ export function stock(): Controller<NodeBooking, Copies> {
       const wanted = (booking?.spec.entries ?? []).filter(isWarmUnit).map((entry) => warmNodeUnit({ node, entry }));
       const present = unitsOn(copies.nodeUnits, nodeNamespace(node)).filter(({ spec }) => spec.warm);
       const names = new Set(wanted.map(({ metadata }) => metadata.name));
-      // One that could not be prepared is tried again with another object.
-      for (const { metadata } of present.filter((one) => !names.has(one.metadata.name) || isFinal(one)))
+      // One that could not be prepared stays, and says why: agents never take the same name twice.
+      for (const { metadata } of present.filter((one) => !names.has(one.metadata.name)))
         await ignoring(resource.delete(metadata.name ?? '', { preconditions: { uid: metadata.uid ?? '' } }), isNotFound);
       const known = new Set(present.map(({ metadata }) => metadata.name));
       for (const one of wanted.filter(({ metadata }) => !known.has(metadata.name))) {

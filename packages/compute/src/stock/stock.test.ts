@@ -137,6 +137,20 @@ describe('stock', () => {
     for (const name of ['pair', 'waiting', 'one']) await tenant.units().delete(name);
   });
 
+  test('that cannot be prepared stays as it is, and is not given to anybody', async () => {
+    await fleet.makePool('failing', { gpus: 4 });
+    await setStock('failing', { units: 1 });
+    const [warm] = await isStocked('failing', 1);
+    const broken = (await fleet.nodeUnits('failing-0').list()).items[0]!;
+    await fleet.report(broken, { phase: 'Ended', reason: 'DriverUnavailable', message: 'no container runtime' });
+    await setStock('failing', { units: 2 });
+    await eventually(async () => expect((await fleet.nodeUnits('failing-0').list()).items).toHaveLength(2));
+    const uids = (await fleet.nodeUnits('failing-0').list()).items.map(({ metadata }) => metadata.uid);
+    expect(uids).toContain(broken.metadata.uid);
+    const unit = await tenant.create('healthy', { offering: 'failing' });
+    expect((await started(unit)).spec.devices).not.toEqual(warm!.devices);
+  });
+
   test('on a node that is lost moves to another one', async () => {
     await fleet.makePool('moving', { nodes: 2, gpus: 2 });
     await setStock('moving', { units: 2 });

@@ -19,7 +19,7 @@ export class WarmingAgents implements AsyncDisposable {
   }
 
   async #work(fleet: PretendFleet): Promise<void> {
-    const isNew = ({ spec, status }: NodeUnit): boolean => spec.warm === true && !spec.stopped && status?.phase !== 'Warm';
+    const isNew = ({ spec, status }: NodeUnit): boolean => spec.warm === true && (status?.phase ?? 'Pending') === 'Pending';
     while (!this.#stop.signal.aborted) {
       const { items } = await fleet.nodeUnits().list();
       for (const one of items.filter(isNew)) await ignoring(fleet.report(one, { phase: 'Warm' }), isNotFound);
