@@ -3,6 +3,8 @@ export { type CapstanOptions, capstanProgram, type RunningCapstan, type StoreDri
 export { type KeyPair, TestAuthority } from './certificates.ts';
 export { Child, type ExitStatus } from './child.ts';
 export { type CommandOptions, type CommandResult, output, run } from './command.ts';
+export { buildUnitImage, deleteStorage, podmanEnvironment } from './containers/podman-storage.ts';
+export { startRegistry, type TestRegistry } from './containers/registry.ts';
 export { startControllerManager } from './controller-manager.ts';
 export { type EtcdCluster, type EtcdOptions, startEtcd } from './etcd.ts';
 export type { Host, HostOptions } from './hosts/host.ts';
@@ -12,7 +14,7 @@ export { answersReady, type KubeApiserverOptions, type RunningApiServer, startKu
 export { controllersBesideCapstan, type KubeControllerManagerOptions, startKubeControllerManager } from './kube-controller-manager.ts';
 export { type Connection, kubeconfigText, readConnection } from './kubeconfig.ts';
 export { type KubeletCluster, type KubeletClusterOptions, kubeletProblem, startKubeletCluster } from './kubelets/cluster.ts';
-export { buildImage, type ImageDescription } from './kubelets/images.ts';
+export type { ImageDescription } from './kubelets/images.ts';
 export { NetworkNamespace } from './network-namespace.ts';
 export { SystemdMachine } from './systemd-machine.ts';
 export { freePort, type TemporaryDirectory, temporaryDirectory } from './temporary.ts';

@@ -1,7 +1,17 @@
-import { buildCapstan, Child, capstanProgram, freePort, output, run, temporaryDirectory } from '@capstan/testbed';
+import {
+  buildCapstan,
+  buildUnitImage,
+  Child,
+  capstanProgram,
+  deleteStorage,
+  freePort,
+  output,
+  podmanEnvironment,
+  run,
+  temporaryDirectory,
+} from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildUnitImage, deleteStorage, podmanEnvironment } from '../../../packages/node-agent/src/suite/unit-images.ts';
 
 await buildCapstan();
 

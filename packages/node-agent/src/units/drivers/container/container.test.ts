@@ -3,12 +3,20 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort, output, temporaryDirectory } from '@capstan/testbed';
+import {
+  buildUnitImage,
+  deleteStorage,
+  freePort,
+  output,
+  podmanEnvironment,
+  startRegistry,
+  type TestRegistry,
+  temporaryDirectory,
+} from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { allocationMarker, processesMarked } from '../../../processes/proc.ts';
 import { unitDriverSuite } from '../../../suite/unit-driver.ts';
-import { buildUnitImage, deleteStorage, podmanEnvironment, startRegistry, type TestRegistry } from '../../../suite/unit-images.ts';
 import { unitIsolationSuite } from '../../../suite/unit-isolation.ts';
 import { TestRooms } from '../../../suite/unit-rooms.ts';
 import type { UnitRoom } from '../driver.ts';

@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { buildImage } from '../kubelets/images.ts';
+import type { TemporaryDirectory } from '../temporary.ts';
+import { requireTool } from '../tools/tool.ts';
+
+/** An image with busybox, a shell and Perl, in an archive that engines load. The text makes it another one. */
+export async function buildUnitImage(name: string, archive: string, text = ''): Promise<void> {
+  const busybox = join(`${await requireTool('containerd')}.tree`, 'bin/busybox');
+  const command = ['/bin/sh', '-c', 'echo "from the image"'];
+  await buildImage(busybox, { names: [name], command, files: { 'etc/note': text }, programs: perlFiles() }, archive);
+}
+
+function perlFiles(): Record<string, string> {
+  const libraries = [...execFileSync('ldd', ['/usr/bin/perl'], { encoding: 'utf8' }).matchAll(/(\/\S+) \(/g)].map((match) => match[1]!);
+  const modules = execFileSync('/usr/bin/perl', ['-MSocket', '-e', 'print $INC{"Socket.pm"}'], { encoding: 'utf8' });
+  const files = readdirSync(dirname(modules), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(['/usr/bin/perl', ...libraries, ...files].map((file) => [file.slice(1), file]));
+}
+
+/** Podman with storage of its own, so that tests leave nothing on the machine. */
+export function podmanEnvironment(directory: TemporaryDirectory, insecure: readonly string[] = []): Record<string, string> {
+  const storage = directory.join('storage.conf');
+  const registries = directory.join('registries.conf');
+  writeFileSync(storage, `[storage]\ndriver = "overlay"\ngraphroot = "${directory.join('graph')}"\nrunroot = "${directory.join('run')}"\n`);
+  writeFileSync(registries, insecure.map((location) => `[[registry]]\nlocation = "${location}"\ninsecure = true\n`).join('\n'));
+  return { CONTAINERS_STORAGE_CONF: storage, CONTAINERS_REGISTRIES_CONF: registries };
+}
+
+/** Podman leaves mounts of its storage behind. */
+export function deleteStorage(directory: TemporaryDirectory): void {
+  const mounts = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((path) => path.startsWith(`${directory.path}/`));
+  for (const path of mounts.reverse()) execFileSync('umount', ['--lazy', path]);
+  directory[Symbol.dispose]();
+}
