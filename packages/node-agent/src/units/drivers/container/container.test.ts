@@ -7,11 +7,13 @@ import {
   buildUnitImage,
   deleteStorage,
   freePort,
+  NetworkNamespace,
   output,
   podmanEnvironment,
   startRegistry,
   type TestRegistry,
   temporaryDirectory,
+  tool,
 } from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -21,7 +23,7 @@ import { unitIsolationSuite } from '../../../suite/unit-isolation.ts';
 import { TestRooms } from '../../../suite/unit-rooms.ts';
 import type { UnitRoom } from '../driver.ts';
 import { openExecDriver } from '../exec/open.ts';
-import { echoServer } from '../exec/testing.ts';
+import { echoServer, programFolder } from '../exec/testing.ts';
 import { identify } from './identify.ts';
 import { openContainerDriver } from './open.ts';
 import { PodmanService } from './service.ts';
@@ -116,18 +118,28 @@ await describeWith(['podman', 'containerd'], 'containers of Podman', ({ podman }
     });
   });
 
-  test('a unit with a network of its own has an address, names and a resolver, and nothing of the node', async () => {
-    const room = rooms.shell('cat /etc/hosts; echo ready; exec sleep 600', { network: 'Isolated' });
+  test('a unit with a network of its own reaches neither the node nor other units', async () => {
+    const nft = await tool('nft');
+    const problem = 'missing' in nft ? nft.missing : await NetworkNamespace.problem();
+    if (problem !== undefined) return console.warn(`skipped: ${problem}`);
+    await using node = await NetworkNamespace.create(['198.51.100.2']);
+    const [program, ...args] = node.command(...echoServer(7001, 'INADDR_ANY'));
+    const server = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(server.stdout, 'data');
     try {
-      await rooms.start(room);
-    } catch (error) {
-      // The rules need programs that this machine may lack; `network.test.ts` of the driver exec brings them along.
-      expect(error).toMatchObject({ reason: 'NetworkUnavailable' });
-      return;
+      const programs = programFolder(directory.join('network'), { nft: (nft as { path: string }).path });
+      const harness = join(import.meta.dirname, 'network-harness.ts');
+      const places = [directory.join('isolated'), service.socketPath, `${programs}:/usr/sbin:/sbin:/usr/bin:/bin`, image];
+      const [first, ...rest] = node.command(process.execPath, harness, ...places, '198.51.100.2:7001', '127.0.0.1:7001');
+      const report = JSON.parse(await output(first, rest)) as { address: string; reached: string[]; routes: string[] };
+      expect(report.address).toMatch(/^[\d.]+$/);
+      expect(report.reached).toEqual(['198.51.100.2:7001 closed', '127.0.0.1:7001 closed', `${report.address}:7003 closed`]);
+      // A heading, the way out, and the bridge.
+      expect(report.routes[0]?.trim()).toBe('3');
+      expect(report.routes.filter((line) => !/localhost|routes/.test(line))).toEqual(['3']);
+    } finally {
+      server.kill();
     }
-    await rooms.untilPrinted(room, 'ready');
-    const found = await (await tested.renew()).find(room.id, 0);
-    expect(found).toMatchObject({ phase: 'running', address: expect.stringMatching(/^[\d.]+$/), container: expect.any(String) });
   });
 
   test('the API can end and start again: the unit runs on, ends, and is stopped without it', async () => {

@@ -39,7 +39,7 @@ export interface ContainerDriverOptions extends BoxOptions {
 const patience = 60_000;
 const pause = 100;
 
-/** Runs images with Podman or Docker. Containers need neither the agent nor the API of their engine to go on. */
+/** Runs images with Podman. Containers need neither the agent nor the API of their engine to go on. */
 export class ContainerDriver implements UnitDriver, AsyncDisposable {
   readonly name = 'container';
   readonly isolation: 'full' | 'none' | undefined;

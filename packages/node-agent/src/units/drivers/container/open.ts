@@ -24,6 +24,8 @@ export interface OpenContainerDriverOptions {
   readonly sockets?: readonly string[];
   /** Folders of programs, first come first served. */
   readonly programs?: readonly string[];
+  /** Folders in which `ip`, `nft` and `iptables` are searched. */
+  readonly networkPrograms?: readonly string[];
   /** Added to the environment of the service of Podman. */
   readonly environment?: NodeJS.ProcessEnv;
   readonly log?: { readonly files: number; readonly bytes: number };
@@ -44,11 +46,12 @@ export async function openContainerDriver(options: OpenContainerDriverOptions): 
   const unusable = (why: string): ContainerDriver => new ContainerDriver({ ...shared, isolation: undefined, why });
   const found = await findEngine(options).catch((error: Error) => error);
   if (found instanceof Error) return unusable(`Podman cannot be used: ${found.message}`);
-  if (found === undefined) return unusable('units with an image need Podman 4 or later, or Docker: apt-get install podman');
+  if (found === undefined) return unusable('units with an image need Podman 4 or later: apt-get install podman');
   const rooms = await openExecDriver({
     directory: join(options.directory, 'rooms'),
     hidden: [options.directory, ...(options.hidden ?? [])],
     ...(options.bridge !== undefined && { bridge: options.bridge }),
+    ...(options.networkPrograms && { programs: options.networkPrograms }),
     ...(options.exec && { known: options.exec }),
   });
   if (rooms.isolation !== 'full') {
@@ -95,10 +98,10 @@ async function findEngine(options: OpenContainerDriverOptions): Promise<Found | 
 }
 
 function usualSockets(): string[] {
-  const { CONTAINER_HOST, DOCKER_HOST, XDG_RUNTIME_DIR } = process.env;
-  const named = [CONTAINER_HOST, DOCKER_HOST].flatMap((host) => (host?.startsWith('unix://') ? [host.slice('unix://'.length)] : []));
+  const { CONTAINER_HOST, XDG_RUNTIME_DIR } = process.env;
+  const named = CONTAINER_HOST?.startsWith('unix://') ? [CONTAINER_HOST.slice('unix://'.length)] : [];
   const own = XDG_RUNTIME_DIR === undefined ? [] : [join(XDG_RUNTIME_DIR, 'podman/podman.sock')];
-  return [...named, '/run/podman/podman.sock', ...own, '/var/run/docker.sock'];
+  return [...named, '/run/podman/podman.sock', ...own];
 }
 
 async function isProgram(file: string): Promise<boolean> {
