@@ -1,10 +1,10 @@
 import { type FSWatcher, watch } from 'node:fs';
-import { link, rename, stat, unlink } from 'node:fs/promises';
+import { link, readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
  * The output of a container in a folder. Podman writes it to `output`, and begins another file of that name when it is full. A second name
- * for each file keeps the one before. While no agent runs, whole files can be lost, but never the end.
+ * for each file, `output.` and its inode, keeps the one before. While no agent runs, whole files can be lost, but never the end.
  */
 export class KeptLog {
   readonly #folder: string;
@@ -42,8 +42,9 @@ export class KeptLog {
   /** Oldest first. */
   async files(): Promise<string[]> {
     await this.#sync();
-    const [older, newest] = [this.#name('before'), KeptLog.path(this.#folder)];
-    return [...((await inode(older)) === undefined ? [] : [older]), ...((await inode(newest)) === undefined ? [] : [newest])];
+    const newest = KeptLog.path(this.#folder);
+    const current = await fileAt(newest);
+    return [...(await this.#others(current?.ino)).slice(-1).map(({ path }) => path), ...(current === undefined ? [] : [newest])];
   }
 
   #sync(): Promise<void> {
@@ -51,25 +52,33 @@ export class KeptLog {
     return this.#turn;
   }
 
+  /** Can be done by several at once. */
   async #link(): Promise<void> {
-    const [written, known] = [KeptLog.path(this.#folder), this.#name('now')];
-    const [writtenInode, knownInode] = await Promise.all([inode(written), inode(known)]);
-    if (writtenInode === undefined || writtenInode === knownInode) return;
-    if (knownInode !== undefined) await rename(known, this.#name('before'));
-    await link(written, known).catch(async (error: NodeJS.ErrnoException) => {
+    const written = KeptLog.path(this.#folder);
+    const current = await fileAt(written);
+    if (current === undefined) return;
+    await link(written, `${written}.${current.ino}`).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
-      await unlink(known);
     });
+    for (const { path } of (await this.#others(current.ino)).slice(0, -1)) await unlink(path).catch(() => {});
   }
 
-  #name(which: 'now' | 'before'): string {
-    return join(this.#folder, `output.${which}`);
+  /** Files that were written before, oldest first. */
+  async #others(current: number | undefined): Promise<{ readonly path: string; readonly mtimeMs: number }[]> {
+    const names = (await readdir(this.#folder).catch(() => [])).filter(
+      (name) => /^output\.\d+$/.test(name) && name !== `output.${current}`,
+    );
+    const found = await Promise.all(
+      names.map(async (name) => {
+        const path = join(this.#folder, name);
+        const file = await fileAt(path);
+        return file === undefined ? [] : [{ path, mtimeMs: file.mtimeMs }];
+      }),
+    );
+    return found.flat().sort((a, b) => a.mtimeMs - b.mtimeMs);
   }
 }
 
-async function inode(file: string): Promise<number | undefined> {
-  return stat(file).then(
-    ({ ino }) => ino,
-    () => undefined,
-  );
+async function fileAt(path: string): Promise<{ readonly ino: number; readonly mtimeMs: number } | undefined> {
+  return stat(path).catch(() => undefined);
 }
