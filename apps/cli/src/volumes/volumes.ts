@@ -80,8 +80,8 @@ export async function resizeVolume(name: string, size: string, flags: UnitOutput
 
 export async function recoverVolume(name: string, flags: UnitOutputFlags): Promise<void> {
   using units = openUnits(flags);
-  const { spec, metadata } = await findVolume(units, name);
-  const patch = { metadata: { resourceVersion: metadata.resourceVersion ?? '' }, spec: { recover: spec.recover + 1 } };
+  const { spec } = await findVolume(units, name);
+  const patch = { spec: { recover: spec.recover + 1 } };
   show(await storagesOf(units).patch(name, { type: 'merge', patch }), flags);
 }
 

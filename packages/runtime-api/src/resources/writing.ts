@@ -48,7 +48,8 @@ export async function act(resource: RestResource, { spec }: Action, call: Call):
     path: `${collection}/${call.parameters['id']!}`,
     authorization,
   });
-  return merge(resource, call, { ...wanted, version: current.metadata.resourceVersion, spec: spec(current.spec) });
+  // Not only for the version that was read: controllers write the status of the same object all the time.
+  return merge(resource, call, { ...wanted, spec: spec(current.spec) });
 }
 
 async function merge(resource: RestResource, call: Call, wanted: Wanted): Promise<Reply> {
