@@ -17,6 +17,8 @@ export default defineConfig({
           pool: 'forks',
           // Files share what they import: loading it anew for each took half of the time. So whatever a file changes for all, it changes back.
           isolate: false,
+          // Many files wait for processes and timers, so more of them than processors fit side by side.
+          maxWorkers: 4,
           testTimeout: 30_000,
           // A second, the default, is short on a machine that does other work too.
           expect: { poll: { timeout: 10_000 } },
