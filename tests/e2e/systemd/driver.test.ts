@@ -10,7 +10,7 @@ describeUnless(await SystemdMachine.problem(), 'on a machine with systemd', () =
     await using machine = await SystemdMachine.start();
     const vitest = resolve(root, 'node_modules/vitest/vitest.mjs');
     const { code, stdout, stderr } = await machine.run(
-      ...['env', '-C', root, process.execPath, vitest, 'run', 'packages/node-agent/src/processes/systemd.test.ts'],
+      ...['env', '-C', root, 'NO_COLOR=1', process.execPath, vitest, 'run', 'packages/node-agent/src/processes/systemd.test.ts'],
     );
     expect({ code, output: stdout + stderr }).toEqual({ code: 0, output: expect.stringMatching(/Tests\s+\d\d passed/) });
     expect(stdout + stderr).not.toContain('SKIPPED');
