@@ -9,7 +9,7 @@ export function releasedFiles(kinds: readonly KindDefinition[]): ReadonlyMap<str
   return new Map(kinds.map((kind) => [fileOf(kind), `${JSON.stringify(resourceSchemaSpec(kind), undefined, 2)}\n`]));
 }
 
-/** What would happen to objects that were stored with the last release's schemas, in sentences; nothing if all is well. */
+/** Sentences about objects, stored with the last release's schemas, that the new schemas would break; empty if there are none. */
 export function brokenPromises(released: ReadonlyMap<string, JsonObject>, kinds: readonly KindDefinition[]): string[] {
   const byFile = new Map(kinds.map((kind) => [fileOf(kind), kind]));
   return [...released].flatMap(([file, old]) => {

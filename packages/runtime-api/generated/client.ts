@@ -235,7 +235,7 @@ export type GpuUnit = {
       readonly node: string;
       /** How far it is there. */
       readonly phase: "Pending" | "Waiting" | "Preparing" | "Warm" | "Running" | "Restarting" | "Stopping" | "Ended" | "Lost";
-      /** What happens at the moment, such as the progress of a pull. */
+      /** The current step, such as the progress of a pull. */
       readonly step?: string;
       /** Process of the program on the node. */
       readonly pid?: number;
@@ -1042,7 +1042,7 @@ export type Node = {
       readonly name: "exec" | "container";
       /** How units are separated from each other and the node. Absent if the driver cannot be used. */
       readonly isolation?: "full" | "none";
-      /** What is missing, for people. */
+      /** The missing part, for people. */
       readonly message?: string;
     })[];
     /** Addresses of the machine. */
@@ -1174,7 +1174,7 @@ export type Problem = {
   readonly status: number;
   /** For programs. Codes are never renamed. */
   readonly code: "invalid_request" | "invalid_json" | "invalid_path" | "invalid_parameter" | "invalid_idempotency_key" | "unauthenticated" | "forbidden" | "not_found" | "route_not_found" | "workspace_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "already_exists" | "conflict" | "idempotency_key_reused" | "expired" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "validation_failed" | "too_many_requests" | "too_many_streams" | "headers_too_large" | "internal" | "not_implemented" | "upstream_failed" | "unavailable" | "upstream_timeout";
-  /** What is wrong with this request. */
+  /** The error in this request. */
   readonly detail: string;
   /** Id of the request, which the log of the server has too. */
   readonly requestId: string;
@@ -1184,7 +1184,7 @@ export type Problem = {
   readonly errors?: readonly {
     /** Field of the body. */
     readonly field: string;
-    /** What is wrong with it. */
+    /** The error in it. */
     readonly message: string;
   }[];
 };
@@ -1210,13 +1210,13 @@ export type UsageAmounts = {
   readonly allocations: number;
 };
 
-/** What was used from one time to another. Allocations that last count until now. */
+/** The use between two times. Allocations that last count until now. */
 export type Usage = {
   /** First moment. */
   readonly from: string;
   /** Last moment. */
   readonly to: string;
-  /** What was added up. */
+  /** The amounts are added up by this. */
   readonly groupBy: "workspace" | "offering" | "model" | "day";
   readonly items: readonly {
     /** The workspace, offering, model or day. Empty for orders without an offering or GPUs. */

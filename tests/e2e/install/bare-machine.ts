@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFi
 import { dirname, join } from 'node:path';
 import { Child, type CommandResult, output, run } from '@capstan/testbed';
 
-/** What a minimal Debian has, as far as the install script and the agent need it. There is no Node among it. */
+/** The programs of a minimal Debian that the install script and the agent need. Node is not one of them. */
 const programs = [
   ...['sh', 'curl', 'tar', 'gzip', 'sha256sum', 'base64', 'mktemp', 'id', 'uname', 'df', 'tail', 'tr', 'cut', 'wc', 'cat', 'mkdir'],
   ...['rm', 'mv', 'ln', 'readlink', 'dirname', 'grep', 'cksum', 'cmp', 'chmod', 'sleep', 'date', 'setsid', 'nohup', 'dd', 'env', 'ls'],

@@ -15,7 +15,7 @@ export interface StatusFlags {
   readonly output?: 'json';
 }
 
-/** What `capstan status` shows of a process. */
+/** A process as `capstan status` shows it. */
 export interface ProcessReport {
   readonly name: string;
   readonly optional: boolean;

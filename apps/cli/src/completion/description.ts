@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 
-/** What can follow: names of objects that the server knows, or fixed words, or files. */
+/** The words that can follow: names of objects that the server knows, fixed words, or files. */
 export type Completion = { readonly names: NameKind } | { readonly words: readonly string[] } | 'files' | 'nothing';
 export const nameKinds = ['units', 'offerings', 'nodes', 'contexts'] as const;
 export type NameKind = (typeof nameKinds)[number];

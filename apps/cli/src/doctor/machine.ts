@@ -12,7 +12,7 @@ export interface Check {
   readonly name: string;
   readonly state: 'ok' | 'missing' | 'wrong';
   readonly found: string;
-  /** What to do about it. */
+  /** The command or change that helps. */
   readonly advice?: string;
 }
 
@@ -36,7 +36,7 @@ export function programPath(name: string, places: readonly string[] = folders())
     });
 }
 
-/** What this machine offers to Capstan, as a server and as a node. */
+/** Checks whether this machine can be a server and a node. */
 export async function machineChecks(): Promise<Check[]> {
   return [
     nodeCheck(process.versions.node),

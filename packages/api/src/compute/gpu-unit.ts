@@ -20,7 +20,7 @@ const member = object('The unit on one node.', {
   rank: integer('Rank among the nodes of the unit.', { minimum: 0 }),
   node: objectName('Name of the node.'),
   phase: choice('How far it is there.', [...nodeUnitPhases]),
-  step: optional(text('What happens at the moment, such as the progress of a pull.', { maxLength: 256 })),
+  step: optional(text('The current step, such as the progress of a pull.', { maxLength: 256 })),
   ...outcomeFields,
 });
 

@@ -3,7 +3,7 @@ import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, integer, list, object, optional, type ReadOf, text } from '../definition/schema.ts';
 import { computeGroup } from './fields.ts';
 
-/** What quotas count. */
+/** The amounts that quotas limit. */
 export const quotaResources = ['allocations', 'model', 'gpus', 'gpuMemory', 'cpu', 'memory'] as const;
 export type QuotaResource = (typeof quotaResources)[number];
 

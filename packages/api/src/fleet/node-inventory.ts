@@ -84,7 +84,7 @@ export const nodeUnitDrivers = keyedList(
     isolation: optional(
       choice('How units are separated from each other and the node. Absent if the driver cannot be used.', [...unitIsolations]),
     ),
-    message: optional(text('What is missing, for people.', { maxLength: 1024 })),
+    message: optional(text('The missing part, for people.', { maxLength: 1024 })),
   }),
   { keys: ['name'], maxItems: 2 },
 );

@@ -79,7 +79,7 @@ export const nodeUnitKind = defineKind({
         phase: withDefault(choice('How far the unit is.', [...nodeUnitPhases]), 'Pending'),
         observedGeneration: optional(integer('Generation that the status describes.', { minimum: 0 })),
         driver: optional(choice('Driver that runs it.', ['exec', 'container'])),
-        step: optional(text('What the agent does for it at the moment, such as the progress of a pull.', { maxLength: 256 })),
+        step: optional(text('The current step, such as the progress of a pull.', { maxLength: 256 })),
         idleSince: optional(
           timestamp('Time since which its GPUs, or its processor without any, have done nothing. Reported after a few minutes.'),
         ),

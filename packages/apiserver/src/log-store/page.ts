@@ -20,7 +20,7 @@ const rate = 4 << 20;
 const burst = 32 << 20;
 /** Requests of a node at the same time. */
 const mostAtOnce = 4;
-/** What a request costs at least, in bytes. */
+/** The least cost of a request, in bytes. */
 const cheapest = 4 << 10;
 
 interface Allowance {

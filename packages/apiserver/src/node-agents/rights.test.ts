@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../testing/harness.ts';
 import { type Agent, callAs, createPlatform, enrolled, fleetPath, platform } from './testing/fleet.ts';
 
-/** What an agent may do is in `node-agents.test.ts`. Everything here exists, so that a refusal never hides behind a missing object. */
+/** The rights of an agent are tested in `node-agents.test.ts`. Every object here exists, so that a refusal never hides behind a missing one. */
 let server: TestServer;
 let agent: Agent;
 const platformPath = '/clusters/root:platform';

@@ -32,7 +32,7 @@ export function apiSharing(options: {
   views.set('apiexport', apiExportView({ tree, kinds, bindings: new Bindings(cache), authorizer, rbac, labelled }));
   views.set('cache', shardCacheView({ catalog, platform }));
   followBoundKinds({ cache, hub, bound });
-  // Whoever claims one of these needs no identity: there is only one of each.
+  // A claim on one of these needs no identity: there is only one of each.
   const isBuiltin = (group: string, resource: string): boolean =>
     isBuiltinKind(catalog, group, resource) || platform.system.get(group, resource) !== undefined;
   const plugins = [

@@ -48,7 +48,7 @@ let cloud: Cloud;
 let agents: ReturnType<typeof pretendAgents>;
 /** Nodes whose agents do not answer. */
 const silent = new Set<string>();
-/** What remains on nodes after a cleaning. */
+/** The leftovers that cleanings find, by node. */
 const remaining = new Map<string, string>();
 beforeAll(async () => {
   cloud = await startCloud({ products: [fleet, compute], tenants: 2 });

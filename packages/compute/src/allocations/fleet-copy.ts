@@ -72,7 +72,7 @@ export class FleetCopy implements Disposable {
     return this.#offerings.list();
   }
 
-  /** What the platform keeps for orders that are yet to come. */
+  /** Devices that the platform keeps for later orders. */
   warmUnits(): WarmUnit[] {
     return [...this.#warm.values()].flat();
   }

@@ -117,7 +117,7 @@ function kept(unit: GPUUnit): GPUUnitStatus {
   };
 }
 
-/** What a node reported last stays when its NodeUnit is gone. */
+/** The last report of a node stays when its NodeUnit is gone. */
 export function membersOf({ status }: GPUUnit, places: readonly Place[]): UnitMember[] {
   const before = new Map((status?.members ?? []).map((one) => [one.rank, one]));
   return places.map(({ rank, node, nodeUnit }) => {

@@ -19,7 +19,7 @@ export interface IsolationUnderTest extends DriverUnderTest {
 /** CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID and NET_BIND_SERVICE. */
 const fewRights = '00000000000004fb';
 
-/** What a unit must not be able to do. For drivers that isolate, on machines where they can. */
+/** Tests of everything that a unit must not be able to do, for drivers that isolate, on machines where they can. */
 export function unitIsolationSuite(tested: IsolationUnderTest): void {
   const rooms = new TestRooms(tested);
   const isOwn = tested.user === 'own';

@@ -19,7 +19,7 @@ export interface DownloadSource {
 const manifestTimeout = 120_000;
 const silence = 30_000;
 
-/** What a server offers. */
+/** An archive that a server offers. */
 export async function fetchManifest(platform: AgentPlatform, { identity, server, signal }: DownloadSource): Promise<AgentArchive> {
   const url = new URL(agentManifestPath(platform), server);
   const text = await callPage(url, { method: 'GET', tls: tlsOf(identity), signal, timeout: manifestTimeout });

@@ -1,4 +1,4 @@
-/** What a server says about versions. Old servers say nothing. */
+/** The versions that a server announces. Old servers announce none. */
 export interface ServerVersion {
   readonly version?: string | undefined;
   readonly oldestAgent?: string | undefined;

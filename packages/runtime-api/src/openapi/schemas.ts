@@ -125,7 +125,7 @@ export const ownSchemas: JsonObject = {
       title: text('The code in words.'),
       status: { type: 'integer', description: 'HTTP status.' },
       code: text('For programs. Codes are never renamed.', { enum: Object.keys(problemCodes) }),
-      detail: text('What is wrong with this request.'),
+      detail: text('The error in this request.'),
       requestId: text('Id of the request, which the log of the server has too.'),
       reason: text('Reason of the API server, such as `AlreadyExists`.'),
       errors: {
@@ -134,7 +134,7 @@ export const ownSchemas: JsonObject = {
         items: {
           type: 'object',
           required: ['field', 'message'],
-          properties: { field: text('Field of the body.'), message: text('What is wrong with it.') },
+          properties: { field: text('Field of the body.'), message: text('The error in it.') },
         },
       },
     },
@@ -151,12 +151,12 @@ export const ownSchemas: JsonObject = {
   UsageAmounts: { type: 'object', required: amountNames, properties: amounts },
   Usage: {
     type: 'object',
-    description: 'What was used from one time to another. Allocations that last count until now.',
+    description: 'The use between two times. Allocations that last count until now.',
     required: ['from', 'to', 'groupBy', 'items', 'total'],
     properties: {
       from: text('First moment.', { format: 'date-time' }),
       to: text('Last moment.', { format: 'date-time' }),
-      groupBy: text('What was added up.', { enum: [...usageGroups] }),
+      groupBy: text('The amounts are added up by this.', { enum: [...usageGroups] }),
       items: {
         type: 'array',
         items: {

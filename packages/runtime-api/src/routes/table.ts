@@ -38,7 +38,11 @@ const usage: Route = {
   parameters: [
     { name: 'from', description: 'A day or a time; by default the beginning of this month.', schema: { type: 'string' } },
     { name: 'to', description: 'A day or a time, which is excluded; by default now.', schema: { type: 'string' } },
-    { name: 'group_by', description: 'What to add up.', schema: { type: 'string', enum: [...usageGroups], default: 'workspace' } },
+    {
+      name: 'group_by',
+      description: 'Add the amounts up by this.',
+      schema: { type: 'string', enum: [...usageGroups], default: 'workspace' },
+    },
   ],
   responses: { 200: { description: 'The sums.', schema: 'Usage' } },
   handler: readUsage,

@@ -71,7 +71,7 @@ class Walk implements Listing {
   files = 0;
   bytes = 0;
   readonly #limits: ListingLimits;
-  /** What each folder at the top contains. */
+  /** The size of each folder at the top. */
   readonly #sizes = new Map<string, { bytes: number; files: number }>();
 
   constructor(folder: string, limits: ListingLimits) {

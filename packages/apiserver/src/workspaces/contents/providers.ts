@@ -4,7 +4,7 @@ import { apiBindings, boundResources } from '../../bindings/bound-resources.ts';
 import { apiExports } from '../../bindings/names.ts';
 import { referenceOf } from '../../bindings/reference.ts';
 
-/** What is bound in a workspace from exports that are not there any more, as the store names it: nobody is left to let go of such objects. */
+/** The resources, as the store names them, that a workspace has bound from exports that no longer exist: nobody is left to remove finalizers from their objects. */
 export function ownerlessResources(objects: ObjectReader, cluster: ClusterId): ReadonlySet<string> {
   const found = new Set<string>();
   for (const binding of objects.list(apiBindings, cluster)) {

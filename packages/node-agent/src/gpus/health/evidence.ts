@@ -64,7 +64,7 @@ export interface XidRules {
   readonly clearedAt: number;
 }
 
-/** What the kernel log says. */
+/** Evidence from the kernel log. */
 export function xidEvidence(xids: readonly XidEvent[], rules: XidRules): Evidence[] {
   return xids
     .filter((xid) => isInForce(xid, rules))

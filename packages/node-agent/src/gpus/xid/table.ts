@@ -1,5 +1,5 @@
 /**
- * What an Xid means for the card.
+ * The meaning of an Xid for the card.
  *
  * - `condemns`: the hardware is broken or its data is not to be trusted. The card gets no work until the machine has been restarted or an owner clears it.
  * - `reset`: the card does not work until it is reset.

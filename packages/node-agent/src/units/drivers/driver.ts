@@ -71,7 +71,7 @@ export type RoomState =
   /** It was prepared or started, and nobody knows how it ended. */
   | { readonly phase: 'lost'; readonly message: string };
 
-/** What a driver or the agent of a node says when a unit cannot start. `isFinal`: trying again will not help. */
+/** The reason why a unit cannot start, from a driver or the agent. `isFinal`: trying again will not help. */
 export class UnitProblem extends Error {
   override readonly name = 'UnitProblem';
   readonly reason: UnitReason;

@@ -35,7 +35,7 @@ export interface BoxNamespaces {
   readonly processes?: string;
 }
 
-/** What an engine says of a container. */
+/** A container as its engine describes it. */
 export interface BoxState {
   readonly id: string;
   readonly phase: 'created' | 'running' | 'ended';

@@ -121,7 +121,7 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     return this.#ask(id, incarnation);
   }
 
-  /** What the engine knows. A program whose surroundings have ended has ended too, even if the engine has not noticed it yet. */
+  /** The state that the engine reports. A program whose namespaces have ended has ended too, even if the engine has not noticed it yet. */
   async #ask(id: string, incarnation: number): Promise<RoomState> {
     const { surroundings } = this.#backend;
     const folder = this.#records.folder(id, incarnation);

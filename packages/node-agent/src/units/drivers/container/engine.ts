@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** What a container engine answers instead of what was asked for. */
+/** An error that a container engine answered with. */
 export class EngineError extends Error {
   override readonly name = 'EngineError';
   /** Of HTTP; 0 if the engine did not answer. */

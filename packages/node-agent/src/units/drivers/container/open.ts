@@ -16,7 +16,7 @@ export interface OpenContainerDriverOptions {
   readonly directory: string;
   /** Folders that no unit may see. */
   readonly hidden?: readonly string[];
-  /** What is known of the driver `exec` on this machine; it makes the namespaces of containers. */
+  /** The result of an earlier look at the driver `exec`, which makes the namespaces of containers. */
   readonly exec?: Pick<UnitDriver, 'isolation' | 'why'>;
   /** Name of the bridge of isolated units. */
   readonly bridge?: string;

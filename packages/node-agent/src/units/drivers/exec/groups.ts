@@ -96,7 +96,7 @@ export function groupPairs(groups: UnitGroups): Pair[] {
   ];
 }
 
-/** What units are not limited in here, as a sentence; undefined if nothing is missing. */
+/** A sentence that names the limits which this machine cannot enforce; undefined if there are none. */
 export function missingLimits(groups: UnitGroups): string | undefined {
   const missing = ['cpu', 'memory', 'pids'].filter((controller) => !groups.folders.has(controller));
   return missing.length === 0

@@ -18,7 +18,7 @@ export interface OpenExecDriverOptions {
   readonly programs?: readonly string[];
   readonly log?: { readonly files: number; readonly bytes: number };
   readonly processes?: number;
-  /** What an earlier look at this machine has found; it saves another one. */
+  /** The result of an earlier look at this machine, which saves another one. */
   readonly known?: Pick<ExecDriver, 'isolation' | 'why'>;
 }
 

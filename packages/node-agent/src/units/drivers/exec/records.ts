@@ -43,7 +43,7 @@ export class UnitRecords {
       throw error;
     }
     const recorded = file.sync().finally(() => file.close());
-    // Whoever waits for it learns of a failure.
+    // A caller that waits for it learns of a failure.
     recorded.catch(() => {});
     return { recorded };
   }

@@ -15,7 +15,7 @@ export interface SpecOptions {
   readonly processes: number;
 }
 
-/** What the launcher needs to know of a unit. It goes through a pipe, because it contains secrets. */
+/** The instructions for the launcher of a unit. They go through a pipe, because they contain secrets. */
 export async function specOf(room: UnitRoom, options: SpecOptions & { readonly isIsolated: boolean }): Promise<Pair[]> {
   const { isIsolated } = options;
   if (!isIsolated && room.mounts.length > 0)
