@@ -12,10 +12,12 @@ import {
   nodeVolumeKind,
 } from '@capstan/api';
 import { type Client, clusterOf } from '@capstan/client';
-import { acrossEndpoints, controller, controllerOf, done, type Endpoints, type Runnable } from '@capstan/controller';
+import { controller, controllerOf, done, type Endpoints, type Runnable } from '@capstan/controller';
+import { acrossTenants } from '../reconciling/across-tenants.ts';
+import { Owners } from '../reconciling/owners.ts';
+import { performSteps } from '../reconciling/steps.ts';
 import { nodeConcernsUnits } from '../units/copies.ts';
 import { mountKeys } from '../units/mounts.ts';
-import { Owners } from '../units/owners.ts';
 import { copiesFrom, copiesOf, ownerKey, volumesFor, volumesOn } from './copies.ts';
 import { decide } from './decide.ts';
 import { abandonedVolumes, orphans } from './orphans.ts';
@@ -25,7 +27,6 @@ export interface StorageOptions {
   readonly now?: () => number;
 }
 
-/** More steps than a reconcile can need: a decision that does not see its own effect must not go on for ever. */
 const mostSteps = 30;
 
 /** Storages of all tenants, and their NodeVolumes in root:platform. */
@@ -56,25 +57,10 @@ export function storages(tenants: Endpoints, platform: Client, { now = Date.now 
           return done;
         }
         const work = new Work(storage, { copies, client, platform, events, wrote, now });
-        for (let count = 0; count < mostSteps; count++) {
-          const step = decide(work.scene());
-          if (step.kind === 'wait') return done;
-          await work.perform(step);
-          if (step.kind === 'letGo') return done;
-        }
-        throw new Error(`the storage ${storage.metadata.name} needs more than ${mostSteps} steps`);
+        await performSteps(work, { decide, most: mostSteps, subject: `the storage ${storage.metadata.name}` });
+        return done;
       },
       { concurrency: 16 },
     );
-  const followed: Runnable = {
-    name: each.name,
-    run: async (context) => {
-      owners.add({ client: context.client, objects: context.informers.informer(gpuStorageKind) }, context.signal);
-      await each.run(context);
-    },
-  };
-  return {
-    name: each.name,
-    run: async (context) => void (await Promise.all([acrossEndpoints(tenants, followed).run(context), sweeper.run(context)])),
-  };
+  return acrossTenants(each, { tenants, kind: gpuStorageKind, owners, sweeper });
 }

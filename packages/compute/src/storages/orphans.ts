@@ -1,9 +1,9 @@
 import { type GPUNode, gpuNodeKind, type NodeVolume, nodeNamespace, nodeOfNamespace, nodeVolumeKind } from '@capstan/api';
 import { type Informer, isNotFound, objectKey } from '@capstan/client';
 import { Channel, type Controller, controller, done, ignoring, requeueAfter } from '@capstan/controller';
+import type { Owners } from '../reconciling/owners.ts';
 import { nodeConcernsUnits } from '../units/copies.ts';
 import { nodeStateOf } from '../units/nodes.ts';
-import type { Owners } from '../units/owners.ts';
 import { volumesOf, volumesOn } from './copies.ts';
 
 /** In milliseconds: how long to wait if nobody can say whether a storage exists. */

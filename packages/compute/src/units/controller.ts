@@ -11,13 +11,15 @@ import {
   nodeUnitKind,
 } from '@capstan/api';
 import { type Client, objectKey } from '@capstan/client';
-import { acrossEndpoints, controller, done, type Endpoints, type Runnable, requeueAfter } from '@capstan/controller';
+import { controller, done, type Endpoints, type Runnable, requeueAfter } from '@capstan/controller';
+import { acrossTenants } from '../reconciling/across-tenants.ts';
+import { Owners } from '../reconciling/owners.ts';
+import { performSteps } from '../reconciling/steps.ts';
 import { type Shelf, Stockroom } from '../stock/stockroom.ts';
 import { copiesOf, nodeConcernsUnits, ownedByName, ownerKeys, podKind, unitPods, unitsOn } from './copies.ts';
 import { decide } from './decide.ts';
 import { mountingUnits } from './mounts.ts';
 import { abandonedUnits, orphans } from './orphans.ts';
-import { Owners } from './owners.ts';
 import { Work } from './work.ts';
 
 export interface UnitOptions {
@@ -26,7 +28,6 @@ export interface UnitOptions {
   readonly stockroom?: Shelf;
 }
 
-/** More steps than a reconcile can need: a decision that does not see its own effect must not go on for ever. */
 const mostSteps = 100;
 
 /** Units of all tenants, and their NodeUnits in root:platform. */
@@ -52,25 +53,10 @@ export function units(tenants: Endpoints, platform: Client, { now = Date.now, st
           return done;
         }
         const work = new Work(unit, { copies, client, platform, events, wrote, now, stockroom });
-        for (let count = 0; count < mostSteps; count++) {
-          const step = decide(work.scene());
-          if (step.kind === 'wait') return step.atMost === undefined ? done : requeueAfter(step.atMost);
-          await work.perform(step);
-          if (step.kind === 'letGo') return done;
-        }
-        throw new Error(`the unit ${unit.metadata.name} needs more than ${mostSteps} steps`);
+        const waiting = await performSteps(work, { decide, most: mostSteps, subject: `the unit ${unit.metadata.name}` });
+        return waiting?.atMost === undefined ? done : requeueAfter(waiting.atMost);
       },
       { concurrency: 32 },
     );
-  const followed: Runnable = {
-    name: each.name,
-    run: async (context) => {
-      owners.add({ client: context.client, objects: context.informers.informer(gpuUnitKind) }, context.signal);
-      await each.run(context);
-    },
-  };
-  return {
-    name: each.name,
-    run: async (context) => void (await Promise.all([acrossEndpoints(tenants, followed).run(context), sweeper.run(context)])),
-  };
+  return acrossTenants(each, { tenants, kind: gpuUnitKind, owners, sweeper });
 }

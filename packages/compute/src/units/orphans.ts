@@ -1,9 +1,9 @@
 import { type GPUNode, gpuNodeKind, type NodeUnit, nodeNamespace, nodeUnitKind } from '@capstan/api';
 import { type Informer, isNotFound, objectKey } from '@capstan/client';
 import { Channel, type Controller, controller, done, ignoring, requeueAfter } from '@capstan/controller';
+import type { Owners } from '../reconciling/owners.ts';
 import { nodeConcernsUnits, nodeUnitsOf, unitsOn } from './copies.ts';
 import { nodeOf, nodeStateOf } from './nodes.ts';
-import type { Owners } from './owners.ts';
 import { isFinal } from './scene.ts';
 
 /** In milliseconds: how long to wait if nobody can say whether a unit exists. */
