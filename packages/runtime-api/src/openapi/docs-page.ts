@@ -10,6 +10,8 @@ code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
 h2 { margin-top: 2.5rem; border-bottom: 1px solid #8886; }
 summary { cursor: pointer; padding: 0.3rem 0; }
 summary b { display: inline-block; min-width: 4.5rem; font-family: ui-monospace, monospace; }
+summary code { display: inline-block; min-width: 20rem; }
+summary span { opacity: 0.7; }
 details { border-bottom: 1px solid #8883; }
 table { border-collapse: collapse; width: 100%; }
 td, th { text-align: left; vertical-align: top; padding: 0.2rem 0.6rem 0.2rem 0; border-top: 1px solid #8883; }
@@ -47,7 +49,7 @@ function operation({ method, path, summary, parameters = [], body, responses, is
     row([status, schema === undefined ? '' : link(schema), marked(description)]),
   );
   return [
-    `<details><summary><b>${method}</b> <code>${escaped(restPath + path)}</code></summary><p>${marked(summary)}${isPublic ? ' No token is needed.' : ''}</p>`,
+    `<details><summary><b>${method}</b> <code>${escaped(restPath + path)}</code> <span>${marked(summary)}</span></summary>${isPublic ? '<p>No token is needed.</p>' : ''}`,
     body === undefined ? '' : `<p>Body: ${link(body)}</p>`,
     rows.length === 0 ? '' : `<table><tr><th>Parameter</th><th>In</th><th></th></tr>${rows.join('')}</table>`,
     `<table><tr><th>Status</th><th>Answer</th><th></th></tr>${answers.join('')}</table></details>`,
