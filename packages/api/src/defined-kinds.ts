@@ -1,3 +1,7 @@
+import { appKind } from './apps/app.ts';
+import { appInstanceKind } from './apps/app-instance.ts';
+import { appMemberKind } from './apps/app-member.ts';
+import { appOperationKind } from './apps/app-operation.ts';
 import { allocationKind } from './compute/allocation.ts';
 import { gpuStorageKind } from './compute/gpu-storage.ts';
 import { gpuUnitKind } from './compute/gpu-unit.ts';
@@ -32,4 +36,8 @@ export const definedKinds: readonly KindDefinition[] = [
   nodeReservationKind,
   computeUsageKind,
   operatorJobKind,
+  appKind,
+  appInstanceKind,
+  appMemberKind,
+  appOperationKind,
 ];

@@ -1,3 +1,19 @@
+export * from './apps/app.ts';
+export * from './apps/app-instance.ts';
+export * from './apps/app-member.ts';
+export * from './apps/app-operation.ts';
+export {
+  type AllowedAction,
+  type AppConstraint,
+  type AppError,
+  type AppHealth,
+  appHealths,
+  appsGroup,
+  finalOperationStates,
+  type LastOperation,
+  type OperationState,
+  operationStates,
+} from './apps/fields.ts';
 export * from './capstan/accounts.ts';
 export * from './capstan/agent-archives.ts';
 export * from './capstan/audit.ts';

@@ -1,0 +1,2 @@
+export type * from './adapter/contract.ts';
+export { AdapterProblem } from './adapter/contract.ts';
