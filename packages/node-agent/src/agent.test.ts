@@ -308,9 +308,13 @@ describe('tasks of a node', () => {
     await vi.waitFor(async () => expect((await getNode('streams')).status?.machine).toBeDefined(), patience);
     await createTask('streams', 'slow', { type: 'process.run', processRun: { script: 'slow' } });
     await vi.waitFor(async () => expect((await server.call(`${tasksOf('streams')}/slow/log`)).text).toBe('one\ntwo\n'), patience);
-    const following = server.call(`${tasksOf('streams')}/slow/log?follow=true&tailLines=1`);
-    writeFileSync(join(directory, 'go'), '');
-    expect((await following).text).toBe('two\nthree\n');
+    const following = await server.open(`${tasksOf('streams')}/slow/log?follow=true&tailLines=1`);
+    let printed = '';
+    for await (const part of following) {
+      printed += String(part);
+      writeFileSync(join(directory, 'go'), '');
+    }
+    expect(printed).toBe('two\nthree\n');
     expect((await server.call(`${tasksOf('streams')}/slow/log?attempt=7`)).code).toBe(404);
     expect((await server.call(`${tasksOf('streams')}/slow/log?tailLines=x`)).code).toBe(400);
   });

@@ -162,7 +162,7 @@ export function unitIsolationSuite(tested: IsolationUnderTest): void {
       await rooms.untilPrinted(room, 'ready');
       expect(await rooms.printed('echo fine')).toBe('fine\n');
       await (await tested.renew()).stop(room.id, 0);
-    });
+    }, 120_000);
 
     test('that take too much memory are ended, and the reason says so', async () => {
       const command = ['/usr/bin/perl', '-e', 'my @all; push @all, "x" x 1048576 while 1'];

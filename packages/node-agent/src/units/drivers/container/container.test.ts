@@ -209,13 +209,23 @@ import { openContainerDriver } from ${JSON.stringify(join(import.meta.dirname, '
     mkdirSync(programs);
     writeFileSync(join(programs, 'podman'), `#!/bin/sh\nexec ${podman} "$@"\n`, { mode: 0o755 });
     const own = { directory: directory.join('own'), sockets: [], programs: [programs], environment, exec };
-    const first = await openContainerDriver(own);
-    expect(first).toMatchObject({ isolation: 'full' });
+    const agent = `
+import { openContainerDriver } from ${JSON.stringify(join(import.meta.dirname, 'open.ts'))};
+      const { isolation, why } = await openContainerDriver(${JSON.stringify(own)});
+      console.log(isolation ?? why);
+      setInterval(() => {}, 1000);
+    `;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', agent], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [printed] = await once(child.stdout, 'data');
+    expect(String(printed)).toBe('full\n');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
     const before = Number(readFileSync(join(own.directory, 'service.pid'), 'utf8'));
     await using second = await openContainerDriver(own);
     expect(second).toMatchObject({ isolation: 'full' });
     expect(Number(readFileSync(join(own.directory, 'service.pid'), 'utf8'))).not.toBe(before);
-    await first[Symbol.asyncDispose]();
+    const commandOf = (pid: number): string => (existsSync(`/proc/${pid}`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '');
+    expect(commandOf(before)).toBe('');
   });
 });
 

@@ -18,9 +18,13 @@ export interface PodmanServiceOptions {
 
 /** Paths of sockets have at most 107 bytes. */
 const longestPath = 107;
-/** In milliseconds: the shortest and the longest pause before the service is started again, and how long it may take to answer. */
+/**
+ * In milliseconds: the shortest and the longest pause before the service is started again, how long it may take to answer, and how long the service
+ * of an earlier agent may take to end.
+ */
 const pauses = { first: 100, longest: 10_000 };
 const patience = 30_000;
+const farewell = 10_000;
 
 /** Podman's API as a child of the agent, which is started again when it ends. Containers do not depend on it. */
 export class PodmanService implements AsyncDisposable {
@@ -78,16 +82,20 @@ export class PodmanService implements AsyncDisposable {
     }
   }
 
-  /** The service of an agent that was killed. */
+  /** Ends the service of an agent that was killed, and waits for that: it would delete the socket of its successor. */
   async #endPredecessor(): Promise<void> {
     const pid = Number(await readFile(join(this.#options.directory, 'service.pid'), 'utf8').catch(() => '0'));
-    const words = pid > 1 ? await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') : '';
-    if (!words.split('\0').includes(`unix://${this.socketPath}`)) return;
-    try {
-      process.kill(pid, 'SIGTERM');
-    } catch {
-      // It has ended meanwhile.
+    const until = performance.now() + farewell;
+    for (let isFirst = true; await this.#isServedBy(pid); isFirst = false) {
+      const isLate = performance.now() > until;
+      if (isFirst || isLate) endProcess(pid, isLate ? 'SIGKILL' : 'SIGTERM');
+      await sleep(20);
     }
+  }
+
+  async #isServedBy(pid: number): Promise<boolean> {
+    const words = pid > 1 ? await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') : '';
+    return words.split('\0').includes(`unix://${this.socketPath}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -95,6 +103,14 @@ export class PodmanService implements AsyncDisposable {
     this.#child?.kill();
     await this.#running;
     await Promise.all([rm(this.socketPath, { force: true }), rm(join(this.#options.directory, 'service.pid'), { force: true })]);
+  }
+}
+
+function endProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
   }
 }
 
