@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseReport } from './report.ts';
+import { afterSecondTry, parseReport } from './report.ts';
 
 const file = (status: string, ...results: readonly string[]): unknown => ({
   name: 'a.test.ts',
@@ -13,6 +13,18 @@ test('counts tests by their outcome', () => {
     passed: 2,
     failed: ['test 1'],
     skipped: ['test 2', 'test 3', 'test 4'],
+    failedFiles: ['a.test.ts'],
+  });
+});
+
+test('counts the last result of files that were run again, and names tests that failed only once', () => {
+  const first = JSON.stringify({ testResults: [file('passed', 'passed', 'skipped'), file('failed', 'failed', 'failed', 'passed')] });
+  expect(afterSecondTry(first, parse([file('failed', 'passed', 'failed', 'passed')], 1))).toEqual({
+    passed: 3,
+    failed: ['test 1'],
+    skipped: ['test 1'],
+    failedFiles: ['a.test.ts'],
+    unsteady: ['test 0'],
   });
 });
 

@@ -5,6 +5,8 @@ export interface Tally {
   readonly failed: readonly string[];
   /** The full names of tests that did not run. They name the missing program. */
   readonly skipped: readonly string[];
+  /** The files with failures, by their paths. */
+  readonly failedFiles: readonly string[];
 }
 
 interface Report {
@@ -21,8 +23,10 @@ export function parseReport(text: string, exitCode: number): Tally {
   const { testResults } = JSON.parse(text) as Report;
   const skipped: string[] = [];
   const failed: string[] = [];
+  const failedFiles: string[] = [];
   let passed = 0;
   for (const file of testResults) {
+    if (file.status === 'failed') failedFiles.push(file.name);
     if (file.status === 'failed' && file.assertionResults.every((result) => result.status !== 'failed')) failed.push(file.name);
     for (const { fullName, status } of file.assertionResults) {
       if (status === 'passed') passed++;
@@ -31,5 +35,19 @@ export function parseReport(text: string, exitCode: number): Tally {
     }
   }
   if (exitCode !== 0 && failed.length === 0) failed.push(`the test runner ended with ${exitCode} although no test failed`);
-  return { passed, failed, skipped };
+  return { passed, failed, skipped, failedFiles };
+}
+
+/** The outcome of a run in which files with failures were run again: their last result counts. `unsteady` has the tests that failed the first time only. */
+export function afterSecondTry(first: string, second: Tally): Tally & { readonly unsteady: readonly string[] } {
+  const { testResults } = JSON.parse(first) as Report;
+  const steady = parseReport(JSON.stringify({ testResults: testResults.filter(({ status }) => status !== 'failed') }), 0);
+  const { failed } = parseReport(first, 0);
+  return {
+    passed: steady.passed + second.passed,
+    failed: second.failed,
+    skipped: [...steady.skipped, ...second.skipped],
+    failedFiles: second.failedFiles,
+    unsteady: failed.filter((name) => !second.failed.includes(name)),
+  };
 }
