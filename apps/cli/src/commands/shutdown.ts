@@ -1,3 +1,5 @@
+import { answerSupervisor } from '../supervise/liveness.ts';
+
 /** Aborted by the first Ctrl-C, SIGTERM or SIGHUP, or when the supervisor dies. A second Ctrl-C ends the process at once. */
 export function shutdownSignal(): AbortSignal {
   const controller = new AbortController();
@@ -9,6 +11,7 @@ export function shutdownSignal(): AbortSignal {
   process.on('SIGTERM', () => controller.abort());
   process.on('SIGHUP', () => controller.abort());
   process.on('disconnect', () => controller.abort());
+  answerSupervisor();
   // Listening on the channel must not keep a process alive that has nothing left to do.
   process.channel?.unref();
   return controller.signal;

@@ -5,7 +5,7 @@ import { type ChildOptions, type Ending, type Readiness, runChild } from './chil
 import type { ProcessDescription } from './description.ts';
 import type { ProcessStates } from './states.ts';
 
-export interface SupervisorOptions extends Pick<ChildOptions, 'program' | 'signal' | 'grace' | 'writeChild'> {
+export interface SupervisorOptions extends Pick<ChildOptions, 'program' | 'signal' | 'grace' | 'writeChild' | 'silence' | 'beforeKill'> {
   readonly write: (line: string) => void;
   readonly onReady: (readiness: Readiness) => void;
   readonly states: ProcessStates;
@@ -53,7 +53,7 @@ export async function supervise(description: ProcessDescription, options: Superv
     const wait = backoff.next();
     const now = new Date();
     states.failed(name, { message: fullText(ending), now, at: new Date(now.getTime() + wait) });
-    write(`${name} ended (${shortText(ending)}), restarting it in ${wait} ms`);
+    write(`${name} ended (${ending.type === 'hung' ? fullText(ending) : shortText(ending)}), restarting it in ${wait} ms`);
     await sleep(wait, undefined, { signal }).catch(() => {});
   }
   states.set(name, { phase: 'stopped' });
@@ -61,7 +61,7 @@ export async function supervise(description: ProcessDescription, options: Superv
 }
 
 function attempt({ name, command }: ProcessDescription, options: SupervisorOptions): Promise<Ending> {
-  const { states, program, signal, grace, writeChild } = options;
+  const { states, program, signal, grace, writeChild, silence, beforeKill } = options;
   const startedAt = new Date().toISOString();
   let pid = 0;
   return runChild(command, {
@@ -69,6 +69,8 @@ function attempt({ name, command }: ProcessDescription, options: SupervisorOptio
     signal,
     grace,
     writeChild,
+    silence,
+    beforeKill,
     onStarted: (id) => {
       pid = id;
       states.set(name, { phase: 'starting', pid, startedAt });
@@ -89,10 +91,12 @@ function lastingCode(ending: Ending, { command }: ProcessDescription): number | 
 
 function shortText(ending: Ending): string {
   if (ending.type === 'not started') return ending.message;
+  if (ending.type === 'hung') return `it did not answer for ${Math.round(ending.silent / 1000)} s, and was killed`;
   return ending.type === 'exit' ? `exit code ${ending.code}` : ending.signal;
 }
 
 function fullText(ending: Ending): string {
+  if (ending.type === 'hung') return ending.marker === undefined ? shortText(ending) : `${shortText(ending)}: ${ending.marker}`;
   if (ending.type === 'not started' || ending.lastLine === '') return shortText(ending);
   return `${shortText(ending)}: ${ending.lastLine.replace(/^capstan: /, '')}`;
 }

@@ -3,11 +3,13 @@ import type { ProcessDescription } from './description.ts';
 import type { ProcessStates } from './states.ts';
 import { type SupervisorOptions, supervise } from './supervisor.ts';
 
-export interface TableOptions extends Pick<SupervisorOptions, 'program' | 'write' | 'grace' | 'backoff'> {
+export interface TableOptions extends Pick<SupervisorOptions, 'program' | 'write' | 'grace' | 'backoff' | 'silence'> {
   readonly states: ProcessStates;
   /** Logs a line that a process printed. */
   readonly writeChild: (name: string) => (line: string) => void;
   readonly onReady: (name: string, readiness: Readiness) => void;
+  /** Called before a process that hangs is killed. May return what the process was doing, from a marker that it left. */
+  readonly beforeKill?: (name: string, pid: number) => string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -75,12 +77,14 @@ async function needsReady(
 }
 
 function keep({ description, ready, stop }: Member, options: TableOptions): Promise<number> {
-  const { program, write, grace, backoff, states, writeChild, onReady } = options;
+  const { program, write, grace, backoff, states, silence, writeChild, onReady, beforeKill } = options;
   return supervise(description, {
     program,
     write,
     grace,
     states,
+    silence,
+    beforeKill: beforeKill && ((pid) => beforeKill(description.name, pid)),
     ...(backoff && { backoff }),
     signal: stop.signal,
     writeChild: writeChild(description.name),
