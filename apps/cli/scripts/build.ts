@@ -1,5 +1,5 @@
 /** Bundles the command into `dist`, so that a start reads a handful of JavaScript files instead of hundreds of TypeScript ones. */
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
@@ -37,6 +37,10 @@ for (const file of readdirSync(library)) escapeIn(join(library, file));
 // Read at run time, from beside the folder of the code that reads them.
 for (const generated of ['packages/machinery/src/generated', 'packages/apiserver/src/workspaces/generated'])
   cpSync(join(root, generated), join(output, 'generated'), { recursive: true });
+// The scripts of adapters, which `scriptsOf` reads.
+const adapters = join(root, 'packages/apps/src/adapters');
+for (const folder of globSync('*/scripts', { cwd: adapters }))
+  cpSync(join(adapters, folder), join(output, 'adapters', folder), { recursive: true });
 // The packages with Node for other platforms, which `capstan node archive` fetches.
 writeFileSync(join(output, 'generated/runtimes.json'), `${JSON.stringify(runtimePackages(), undefined, 2)}\n`);
 

@@ -1,2 +1,4 @@
 export type * from './adapter/contract.ts';
 export { AdapterProblem } from './adapter/contract.ts';
+export type { AdapterRegistration, NewApp } from './adapter/registration.ts';
+export { apps, appsProduct } from './product.ts';

@@ -3,4 +3,4 @@ export { accountName, exportName, productsNamespace } from './content/names.ts';
 export type { ProductState, ProductStates } from './content/reconcile.ts';
 export { type PlatformManager, type PlatformOptions, platformLease, platformManager } from './process/manager.ts';
 export { reportRejections } from './process/rejections.ts';
-export type { Binder, PolicyRule, Product, ProductController, ProductPlaces } from './product.ts';
+export type { Binder, PolicyRule, Product, ProductController, ProductNamespace, ProductObject, ProductPlaces } from './product.ts';

@@ -1,6 +1,7 @@
 import type { KindDefinition, PermissionClaim } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import type { Endpoints, Runnable } from '@capstan/controller';
+import type { KubeObject } from '@capstan/machinery';
 
 /** A rule of a role, as in `rbac.authorization.k8s.io`. */
 export type PolicyRule =
@@ -35,7 +36,24 @@ export interface Product {
   readonly reporters?: readonly string[];
   /** The rights of the account in root:platform, beside those on the export's view. */
   readonly rules: readonly PolicyRule[];
+  /** Rights of the account in single namespaces of root:platform, which are created. */
+  readonly namespaces?: readonly ProductNamespace[];
   readonly controllers: readonly ProductController[];
+  /**
+   * Objects of root:platform that come with the program, such as entries of catalogs. They are created, and renewed with every version; fields of `spec` that the owner has
+   * changed stay as they are. The rights of `platform-controllers` must cover their kinds.
+   */
+  readonly content?: () => readonly ProductObject[];
+}
+
+export interface ProductNamespace {
+  readonly name: string;
+  readonly rules: readonly PolicyRule[];
+}
+
+export interface ProductObject {
+  readonly kind: KindDefinition;
+  readonly object: KubeObject;
 }
 
 export interface ProductController {

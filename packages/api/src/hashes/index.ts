@@ -61,4 +61,5 @@ export function base62(hex: string): string {
   for (; rest > 0n; rest /= 62n) text = digits[Number(rest % 62n)] + text;
   return text;
 }
+export { renewed, withApplied } from './applied.ts';
 export { apiResourceSchema } from './resource-schema.ts';

@@ -36,6 +36,8 @@ const platformContent: readonly string[] = [
   'create,delete,patch,update leases @coordination.k8s.io',
   'create,patch,update events',
   'create,patch,update events @events.k8s.io',
+  'create,patch,update nodescripts @fleet.capstan.dev',
+  'create,patch,update apps @apps.capstan.dev',
 ];
 
 /**

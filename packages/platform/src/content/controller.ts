@@ -8,6 +8,7 @@ import {
   workspaceKind,
   workspaceTypeKind,
 } from '@capstan/api';
+import { renewed } from '@capstan/api/hashes';
 import { type Client, isAlreadyExists, isConflict, isNotFound } from '@capstan/client';
 import { ignoring, type Runnable } from '@capstan/controller';
 import { Backoff, type BackoffLimits, type KubeObject, sameJson } from '@capstan/machinery';
@@ -101,6 +102,18 @@ function platformActions(client: Client, signal: AbortSignal): InstallActions {
     ensure: async (kind, object) => {
       if ((await find(kind, object.metadata)) === undefined)
         await ignoring(client.resource(kind).create(object, { signal }), isAlreadyExists);
+    },
+    renew: async (kind, object) => {
+      try {
+        const existing = await find(kind, object.metadata);
+        if (existing === undefined) await orNotYet(client.resource(kind).create(object, { signal }));
+        const changed = existing && renewed(existing, object);
+        if (changed !== undefined) await orNotYet(client.resource(kind).update(changed, { signal }));
+        return true;
+      } catch (error) {
+        if (isNotFound(error)) return false;
+        throw error;
+      }
     },
     put: async <T extends KubeObject>(kind: KindReference, object: T): Promise<T> => {
       const existing = await find<T>(kind, object.metadata);

@@ -21,7 +21,12 @@ function server(done: { readonly exports?: boolean; readonly bindings?: boolean;
     if (object.kind === 'CachedResource' && done.catalogs === true) return { ...object, status: { identityHash: 'catalog' } };
     return object;
   };
-  const actions: InstallActions = { put: write as InstallActions['put'], ensure: write, get: async () => undefined };
+  const actions: InstallActions = {
+    put: write as InstallActions['put'],
+    ensure: write,
+    renew: async () => false,
+    get: async () => undefined,
+  };
   return { written, objects, actions };
 }
 

@@ -26,6 +26,8 @@ export interface InstallActions {
   readonly put: <T extends KubeObject>(kind: KindReference, object: T) => Promise<T>;
   /** Creates the object if there is none of its name. */
   readonly ensure: (kind: KindReference, object: KubeObject) => Promise<unknown>;
+  /** Creates the object, or renews those of its fields that nobody has edited. Returns false if root:platform does not serve its kind yet. */
+  readonly renew: (kind: KindReference, object: KubeObject) => Promise<boolean>;
   readonly get: <T extends KubeObject>(kind: KindReference, name: string) => Promise<T | undefined>;
 }
 
@@ -36,11 +38,11 @@ const core = (resource: string, kind: string, namespaced = false): KindReference
   namespaced,
   kind,
 });
-const rbac = (resource: string, kind: string): KindReference => ({
+const rbac = (resource: string, kind: string, namespaced = false): KindReference => ({
   group: 'rbac.authorization.k8s.io',
   version: 'v1',
   resource,
-  namespaced: false,
+  namespaced,
   kind,
 });
 
@@ -48,6 +50,8 @@ export const namespaceKind = core('namespaces', 'Namespace');
 export const serviceAccountKind = core('serviceaccounts', 'ServiceAccount', true);
 export const clusterRoleKind = rbac('clusterroles', 'ClusterRole');
 export const clusterRoleBindingKind = rbac('clusterrolebindings', 'ClusterRoleBinding');
+const roleKind = rbac('roles', 'Role', true);
+const roleBindingKind = rbac('rolebindings', 'RoleBinding', true);
 
 /**
  * Installs or upgrades what one product needs in root:platform. Throws `NotYet` while a controller has to work, and the server's error if it refuses
@@ -64,12 +68,20 @@ export async function installProduct(product: Product, all: readonly Product[], 
   await ensure(serviceAccountKind, objects.account(product));
   await put(clusterRoleKind, objects.accountRole(product));
   await put(clusterRoleBindingKind, objects.accountRoleBinding(product));
+  for (const namespace of product.namespaces ?? []) {
+    await ensure(namespaceKind, objects.namespace(namespace.name));
+    await put(roleKind, objects.namespaceRole(product, namespace));
+    await put(roleBindingKind, objects.namespaceRoleBinding(product, namespace));
+  }
   await put(clusterRoleKind, objects.tenantRole(product));
   await put(clusterRoleBindingKind, objects.tenantRoleBinding(product));
   await put(clusterRoleKind, objects.reporterRole(product));
   await put(clusterRoleBindingKind, objects.reporterRoleBinding(product));
   identityOf(exported);
   if (objects.boundByPlatform(product)?.export === exportName(product)) await bind(exportName(product), claims, actions);
+  for (const { kind, object } of product.content?.() ?? [])
+    if (!(await actions.renew(kind, objects.ownObject(kind, object))))
+      throw new NotYet(`root:platform does not serve ${kind.resource} yet`);
 }
 
 /** Stores the catalogs in root:platform and publishes them; returns the identities under which the export refers to them. */

@@ -3,12 +3,13 @@ import {
   type ApiExport,
   type ExportedResource,
   type KindDefinition,
+  objectSchema,
   type PermissionClaim,
   platformWorkspace,
 } from '@capstan/api';
-import { apiResourceSchema } from '@capstan/api/hashes';
-import type { JsonObject, KubeObject } from '@capstan/machinery';
-import type { PolicyRule, Product } from '../product.ts';
+import { apiResourceSchema, withApplied } from '@capstan/api/hashes';
+import { compileSchema, copyJson, type JsonObject, type KubeObject } from '@capstan/machinery';
+import type { PolicyRule, Product, ProductNamespace } from '../product.ts';
 import {
   accountName,
   accountRoleName,
@@ -101,8 +102,32 @@ export function cachedResource(kind: KindDefinition): KubeObject {
   };
 }
 
-export function accountsNamespace(): KubeObject {
-  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: productsNamespace } };
+/** An object that comes with the program, as the server stores it, with a record of its fields. */
+export function ownObject(kind: KindDefinition, object: KubeObject): KubeObject {
+  const whole = copyJson(object as unknown as JsonObject) as JsonObject;
+  compileSchema(objectSchema(kind, kind.versions[kind.version]!)).applyDefaults(whole);
+  return withApplied(whole as unknown as KubeObject);
+}
+
+export function namespace(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+}
+
+export const accountsNamespace = (): KubeObject => namespace(productsNamespace);
+
+export function namespaceRole(product: Product, { name, rules }: ProductNamespace): KubeObject {
+  const metadata = { name: accountRoleName(product), namespace: name };
+  return { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: rules as unknown as JsonObject[] };
+}
+
+export function namespaceRoleBinding(product: Product, { name }: ProductNamespace): KubeObject {
+  return {
+    apiVersion: `${rbac}/v1`,
+    kind: 'RoleBinding',
+    metadata: { name: accountRoleName(product), namespace: name },
+    subjects: [{ kind: 'ServiceAccount', namespace: productsNamespace, name: accountName(product) }],
+    roleRef: { apiGroup: rbac, kind: 'Role', name: accountRoleName(product) },
+  };
 }
 
 export function account(product: Product): KubeObject {

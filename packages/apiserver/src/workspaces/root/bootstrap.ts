@@ -8,6 +8,7 @@ import {
   rootCluster,
   shardKind,
 } from '@capstan/api';
+import { renewed } from '@capstan/api/hashes';
 import type { ObjectReader } from '@capstan/kinds';
 import { applySchemaDefaults, asJson, fieldsOf, type KubeObject, StatusError, sameJson, textOf } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
@@ -21,7 +22,6 @@ import { objectOf, type Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { serverContext } from '../../upkeep/context.ts';
 import { exportedByRoot, type RootExport, rootResourceSchemas } from '../kinds/definitions.ts';
-import { renewed } from './applied.ts';
 import { apiBinding, apiBindingStatus, apiExport, apiExportStatus, identitySecret, logicalCluster, shard } from './objects.ts';
 import { platformCluster, platformRights } from './platform-rights.ts';
 import { rootTypes } from './types.ts';

@@ -1,6 +1,6 @@
 import { builtInKindsAnnotation, pathAnnotation, rootCluster } from '@capstan/api';
+import { withApplied } from '@capstan/api/hashes';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
-import { withApplied } from './applied.ts';
 
 const inRoot = (name: string): JsonObject => ({ name, path: rootCluster });
 const universal = { extend: { with: [inRoot('universal')] }, defaultChildWorkspaceType: inRoot('universal') };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { appliedAnnotation, builtInKindsAnnotation, pathAnnotation } from '@capstan/api';
 import { fieldsOf, type Json, type JsonObject, type KubeObject } from '@capstan/machinery';
+import { appliedAnnotation, builtInKindsAnnotation } from '../capstan/platform.ts';
+import { pathAnnotation } from '../kcp/facts.ts';
 
 /** The annotations that belong to the content of a type. */
 const contentAnnotations: readonly string[] = [builtInKindsAnnotation];

@@ -1,0 +1,75 @@
+import {
+  allocationKind,
+  appInstanceKind,
+  appKind,
+  appMemberKind,
+  appOperationKind,
+  appsGroup,
+  gpuNodeKind,
+  logicalClusterKind,
+  nodeBookingKind,
+  nodeScriptKind,
+  nodeTaskKind,
+  type PermissionClaim,
+} from '@capstan/api';
+import type { PolicyRule, Product } from '@capstan/platform';
+import { type AdapterRegistration, contentOf } from './adapter/registration.ts';
+import { builtInAdapters } from './adapters/built-in.ts';
+
+const read = ['get', 'list', 'watch'];
+
+/** All that the controllers may do in root:platform. */
+const rules: readonly PolicyRule[] = [
+  {
+    apiGroups: [gpuNodeKind.group],
+    resources: [gpuNodeKind.resource, nodeBookingKind.resource, nodeScriptKind.resource],
+    verbs: read,
+  },
+  { apiGroups: [nodeTaskKind.group], resources: [nodeTaskKind.resource], verbs: [...read, 'create', 'patch', 'delete'] },
+  { apiGroups: [nodeTaskKind.group], resources: [`${nodeTaskKind.resource}/log`], verbs: ['get'] },
+  { apiGroups: [appKind.group], resources: [appKind.resource], verbs: read },
+  // In the namespaces of nodes, for single tasks. Reading them is up to the agents.
+  { apiGroups: [''], resources: ['secrets'], verbs: ['create', 'delete'] },
+];
+
+/** Where the secrets of instances are, and those of adapters. */
+export const appsNamespace = 'apps';
+
+/** Objects of tenants that apps need. */
+const claims: readonly PermissionClaim[] = [
+  { group: '', resource: 'events', verbs: ['create', 'patch'] },
+  { group: logicalClusterKind.group, resource: logicalClusterKind.resource, verbs: ['get'] },
+  { group: allocationKind.group, resource: allocationKind.resource, verbs: read },
+];
+
+/** Tenants say what they want and begin operations; everything else is told by the platform. */
+const tenantRules: readonly PolicyRule[] = [
+  { apiGroups: [appsGroup], resources: [appInstanceKind.resource, appOperationKind.resource], verbs: ['*'] },
+  { apiGroups: [appsGroup], resources: [appInstanceKind, appOperationKind].map(({ resource }) => `${resource}/status`), verbs: ['get'] },
+  { apiGroups: [appsGroup], resources: [appKind.resource, appMemberKind.resource], verbs: read },
+  { apiGroups: [appsGroup], resources: [`${appMemberKind.resource}/status`], verbs: ['get'] },
+];
+
+export interface AppsOptions {
+  readonly adapters?: readonly AdapterRegistration[];
+}
+
+/** The product that deploys distributed systems on allocations of tenants. */
+export function appsProduct({ adapters = builtInAdapters }: AppsOptions = {}): Product {
+  return {
+    name: 'apps',
+    kinds: [appKind, appInstanceKind, appMemberKind, appOperationKind],
+    catalogs: [appKind],
+    boundBy: ['project', 'home'],
+    claims,
+    tenantRules,
+    rules,
+    namespaces: [
+      { name: appsNamespace, rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update', 'patch', 'delete'] }] },
+    ],
+    controllers: [],
+    content: () => contentOf(adapters),
+  };
+}
+
+export const apps: Product = appsProduct();
