@@ -64,6 +64,7 @@ export * from './fleet/node-unit.ts';
 export * from './fleet/node-volume.ts';
 export * from './fleet/quota.ts';
 export * from './fleet/reservation.ts';
+export { taskSecretLabel } from './fleet/task-secret.ts';
 export * from './fleet/task-types.ts';
 export * from './kcp/apis.ts';
 export * from './kcp/cache.ts';

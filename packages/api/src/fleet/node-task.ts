@@ -1,4 +1,4 @@
-import { duration, immutable, timestamp } from '../definition/common.ts';
+import { duration, immutable, objectName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, flag, integer, keyedList, object, optional, type ReadOf, type Rule, text, withDefault } from '../definition/schema.ts';
 import { fleetGroup } from './fields.ts';
@@ -59,6 +59,13 @@ export const nodeTaskKind = defineKind({
           deadline: withDefault(duration('How long the task may take, from its start.'), '10m'),
           attempt: withDefault(integer('Raise it to run a task again that has ended.', { minimum: 1, maximum: 1000 }), 1),
           cancelled: withDefault(flag('Ends the task and everything that it started.'), false),
+          secret: optional(
+            objectName(
+              'Secret in the namespace of the node, with the label `fleet.capstan.dev/task-secret`. `${secret:key}` in the content of `file.write`, the arguments and environment of ' +
+                '`process.run` and the environment of `service.ensure` becomes its value, and `$${` becomes `${`. Other accounts of the machine can see arguments. Without this field, text stays as it is.',
+              { rules: [immutable] },
+            ),
+          ),
           ...parameters,
         },
         { rules: parameterRules },

@@ -88,6 +88,8 @@ function mayAgent(node: string, attributes: Attributes, platform: () => ClusterI
   // By name: tasks name the scripts that they run.
   if (group === fleetGroup && resource === nodeScriptKind.resource && subresource === '') return verb === 'get' && name !== '';
   if (namespace !== nodeNamespace(node)) return false;
+  // By name: tasks name the Secrets that they need.
+  if (group === '' && resource === 'secrets' && subresource === '') return verb === 'get' && name !== '';
   if (group === 'coordination.k8s.io' && resource === 'leases' && subresource === '') return leaseVerbs.has(verb);
   if (group === fleetGroup && workKinds.has(resource))
     return subresource === '' ? readVerbs.has(verb) : subresource === 'status' && statusVerbs.has(verb);

@@ -100,7 +100,12 @@ const grants = [
 ] as const;
 
 const rest = [
-  ['read a secret of its namespace', `${core}/${own}/secrets/s`, {}],
+  ['list the secrets of its namespace', `${core}/${own}/secrets`, {}],
+  ['list a secret of its namespace by its name', `${core}/${own}/secrets?fieldSelector=metadata.name%3Ds`, {}],
+  ['watch the secrets of its namespace', `${core}/${own}/secrets?watch=true`, {}],
+  ['create a secret in its namespace', `${core}/${own}/secrets`, post({ metadata: { name: 'new' } })],
+  ['change a secret of its namespace', `${core}/${own}/secrets/s`, { method: 'PATCH', type: merge, body: { stringData: { a: 'c' } } }],
+  ['delete a secret of its namespace', `${core}/${own}/secrets/s`, { method: 'DELETE' }],
   ['read a secret of another node', `${core}/${other}/secrets/s`, {}],
   ['read a secret of the platform', `${core}/namespaces/default/secrets/s`, {}],
   ['watch all secrets', `${core}/secrets?watch=true`, {}],
@@ -144,6 +149,12 @@ const rest = [
   ['delete its Leases', `${platformPath}/apis/coordination.k8s.io/v1/${own}/leases`, { method: 'DELETE' }],
 ] as const;
 
+test('an agent may read a secret of its namespace by its name', async () => {
+  const { code, text } = await callAs(server, agent, `${core}/${own}/secrets/s`);
+  expect(code).toBe(200);
+  expect(JSON.parse(text)).toMatchObject({ metadata: { name: 's', namespace: 'node-x1' }, data: { a: 'Yg==' } });
+});
+
 describe('an agent may not', () => {
   test.each([...nodes, ...tasks, ...grants, ...rest])('%s', async (_, path, call) => {
     const { code, text } = await callAs(server, agent, path, call);
@@ -183,7 +194,7 @@ describe('an agent may not', () => {
         method: 'POST',
         body: { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'too-much' }, subjects, roleRef },
       });
-    for (const path of [`${core}/${own}/secrets/s`, '/api/v1/secrets', `${fleetPath}/gpunodes/x2`])
+    for (const path of [`${core}/${other}/secrets/s`, '/api/v1/secrets', `${fleetPath}/gpunodes/x2`])
       expect((await callAs(server, agent, path)).code).toBe(403);
   });
 

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import type { Moment } from '../time/moment.ts';
 import { keyOf, TaskEngine } from './engine.ts';
 import { Journal } from './journal.ts';
 import { TaskOutput } from './output.ts';
+import type { TaskSecrets } from './secrets.ts';
 import type { TaskRequest, TaskType } from './task-type.ts';
 import { collectLogs } from './types/collect-logs.ts';
 import { fileWrite } from './types/file-write.ts';
@@ -48,6 +49,7 @@ interface More {
   readonly online?: () => boolean;
   readonly claim?: () => Promise<'claimed' | 'taken'>;
   readonly onError?: (error: unknown) => void;
+  readonly secrets?: TaskSecrets;
   /** Whether the disk is full. */
   readonly full?: () => boolean;
 }
@@ -70,6 +72,7 @@ async function startAgent(more: More = {}): Promise<Agent> {
     now: async () => clock,
     onError: more.onError ?? ((error) => expect.fail(String(error))),
     ...(more.claim && { claim: more.claim }),
+    ...(more.secrets && { secrets: more.secrets }),
   });
   engine.resume();
   return {
@@ -280,6 +283,96 @@ describe('an agent that restarts', () => {
     await using agent = await startAgent({ types: [delicate] });
     expect(await outcome(agent)).toMatchObject({ phase: 'Unknown', error: { code: 'Interrupted' } });
     expect(runs).toBe(1);
+  });
+});
+
+describe('secrets', () => {
+  const secrets: TaskSecrets = { read: async () => ({ key: 'hunter2' }) };
+
+  /** Everything that the agent has stored or reported. */
+  function traces({ reports }: Agent): string {
+    const files = [
+      join(state, 'journal'),
+      ...readdirSync(join(directory, 'processes'), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && entry.name !== 'output')
+        .map((entry) => join(entry.parentPath, entry.name)),
+    ];
+    return [JSON.stringify(reports), ...files.map((file) => readFileSync(file, 'utf8'))].join('\n');
+  }
+
+  test('reach a file, and neither the journal nor the status', async () => {
+    await using agent = await startAgent({ secrets });
+    const path = join(directory, 'secret-file');
+    const wanted = request({
+      type: 'file.write',
+      secret: 's',
+      fileWrite: { path, content: 'key: ${secret:key}, $${secret:key}\n', mode: '0600' },
+    });
+    await agent.engine.accept(wanted);
+    expect(await outcome(agent)).toMatchObject({ phase: 'Succeeded' });
+    expect(readFileSync(path, 'utf8')).toBe('key: hunter2, ${secret:key}\n');
+    expect(traces(agent)).toContain('${secret:key}');
+    expect(traces(agent)).not.toContain('hunter2');
+    await agent.engine.accept({ ...wanted, attempt: 2 });
+    expect(await until(() => agent.reports.find(({ attempt, finishedAt }) => attempt === 2 && finishedAt))).toMatchObject({
+      skipped: true,
+    });
+  });
+
+  test('reach the environment of a script, and no file of the agent', async () => {
+    await using agent = await startAgent({ secrets });
+    const wanted = request({
+      type: 'process.run',
+      secret: 's',
+      processRun: { script: script('with-secret', 'echo "$KEY" | tr a-z A-Z; exit 3'), environment: { KEY: '${secret:key}' } },
+    });
+    await agent.engine.accept(wanted);
+    expect(await outcome(agent)).toMatchObject({ phase: 'Failed', exitCode: 3 });
+    expect(readFileSync(agent.outputs.file(keyOf(wanted)), 'utf8')).toBe('HUNTER2\n');
+    expect(traces(agent)).not.toContain('hunter2');
+  });
+
+  test('reach the arguments of a script', async () => {
+    await using agent = await startAgent({ secrets });
+    const wanted = request({
+      type: 'process.run',
+      secret: 's',
+      processRun: { script: script('with-argument', 'echo "$1"'), arguments: ['--key=${secret:key}'] },
+    });
+    await agent.engine.accept(wanted);
+    expect(await outcome(agent)).toMatchObject({ phase: 'Succeeded' });
+    expect(readFileSync(agent.outputs.file(keyOf(wanted)), 'utf8')).toBe('--key=hunter2\n');
+  });
+
+  test('are not needed again by a process that runs', async () => {
+    const wanted = request({
+      type: 'process.run',
+      secret: 's',
+      processRun: {
+        script: script('keeps-secret', `echo $KEY > ${directory}/kept; while [ ! -e ${directory}/kept-go ]; do sleep 0.05; done`),
+        environment: { KEY: '${secret:key}' },
+      },
+    });
+    {
+      await using agent = await startAgent({ secrets });
+      await agent.engine.accept(wanted);
+      await until(() => existsSync(join(directory, 'kept')));
+    }
+    await using agent = await startAgent();
+    writeFileSync(join(directory, 'kept-go'), '');
+    expect(await outcome(agent)).toMatchObject({ phase: 'Succeeded' });
+  });
+
+  test('that are missing fail the task before it has an effect', async () => {
+    await using agent = await startAgent({ secrets });
+    const path = join(directory, 'no-secret');
+    const content = '${secret:other}';
+    await agent.engine.accept(request({ type: 'file.write', secret: 's', fileWrite: { path, content, mode: '0600' } }));
+    expect(await outcome(agent)).toMatchObject({
+      phase: 'Failed',
+      error: { code: 'InvalidParameters', message: 'the Secret s has no key other' },
+    });
+    expect(existsSync(path)).toBe(false);
   });
 });
 

@@ -7,6 +7,7 @@ import { asFailure, errorStatus, TaskFailure } from './failure.ts';
 import type { Journal, JournalEntry, JournalRecord } from './journal.ts';
 import type { TaskOutput } from './output.ts';
 import { Places } from './places.ts';
+import { revealing, type TaskSecrets } from './secrets.ts';
 import type { TaskContext, TaskOutcome, TaskRequest, TaskResult, TaskType } from './task-type.ts';
 
 export interface EngineOptions {
@@ -14,6 +15,8 @@ export interface EngineOptions {
   readonly types: readonly TaskType[];
   readonly processes: ProcessDriver;
   readonly outputs: TaskOutput;
+  /** The Secrets that tasks may name. By default there are none. */
+  readonly secrets?: TaskSecrets;
   /** Stores the status of an attempt at the control plane. Repeats itself until that worked or the signal is aborted. */
   readonly report: (request: TaskRequest, status: NodeTaskStatus, signal: AbortSignal) => Promise<void>;
   /**
@@ -239,7 +242,8 @@ export class TaskEngine implements AsyncDisposable {
 
   #context(key: string, attempt: Attempt, since: Moment): TaskContext {
     const { request, abort } = attempt;
-    const { processes, outputs, report, onError } = this.#options;
+    const { processes, outputs, report, onError, secrets = noSecrets } = this.#options;
+    const { secret } = request.spec;
     const signal = AbortSignal.any([abort.signal, this.#stopped.signal]);
     return {
       id: key,
@@ -252,6 +256,7 @@ export class TaskEngine implements AsyncDisposable {
       },
       print: (text) => outputs.append(key, text),
       outputIn: (file) => outputs.redirect(key, file),
+      reveal: revealing(secret, () => secrets.read(secret ?? '', signal)),
     };
   }
 
@@ -290,6 +295,12 @@ export class TaskEngine implements AsyncDisposable {
     return new Date((await this.#options.now()).wall).toISOString();
   }
 }
+
+const noSecrets: TaskSecrets = {
+  read: async (name) => {
+    throw new TaskFailure('UnknownSecret', `this agent has no access to the Secret ${name}`);
+  },
+};
 
 /** Names an attempt, also as a process: a uid and a number. */
 export const keyOf = ({ uid, attempt }: Pick<TaskRequest, 'uid' | 'attempt'>): string => `task-${uid}-${attempt}`;

@@ -9,6 +9,7 @@ const catalogue = {
   InvalidParameters: { userFixable: true, retryable: false },
   UnknownType: { userFixable: true, retryable: false },
   UnknownScript: { userFixable: true, retryable: false },
+  UnknownSecret: { userFixable: true, retryable: false },
   ScriptChanged: { userFixable: true, retryable: false },
   CommandFailed: { userFixable: true, retryable: true },
   /** Something of an allocation is left on the node. */

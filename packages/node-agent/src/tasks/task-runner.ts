@@ -12,6 +12,7 @@ import { momentNow } from '../time/moment.ts';
 import { TaskEngine } from './engine.ts';
 import { Journal } from './journal.ts';
 import { TaskOutput } from './output.ts';
+import { StoredSecrets } from './secrets.ts';
 import { StoredScripts } from './stored-scripts.ts';
 import { serveTaskLog } from './task-log.ts';
 import { TaskReports } from './task-reports.ts';
@@ -69,6 +70,7 @@ export class TaskRunner implements AsyncDisposable {
       journal,
       outputs: this.#outputs,
       processes,
+      secrets: new StoredSecrets({ client, node }),
       types: [
         fileWrite,
         packageEnsure,

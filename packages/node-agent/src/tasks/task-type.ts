@@ -1,5 +1,6 @@
 import type { NodeTask, NodeTaskStatus, TaskError, TaskField, TaskParameters, TaskTypeName } from '@capstan/api';
 import type { ProcessDriver } from '../processes/driver.ts';
+import type { Reveal } from './secrets.ts';
 
 /** An attempt of a task, as the agent received it. */
 export interface TaskRequest {
@@ -37,6 +38,8 @@ export interface TaskContext {
   readonly print: (text: string) => void;
   /** Tells where the output of the task is, if a process writes it. */
   readonly outputIn: (file: string) => void;
+  /** Replaces placeholders for secrets. Call it just before the text is used: the result must not be stored or reported. */
+  readonly reveal: Reveal;
 }
 
 export interface TaskResult {

@@ -13,19 +13,20 @@ export const fileWrite = taskType<'fileWrite'>({
   name: 'file.write',
   field: 'fileWrite',
   afterCrash: 'rerun',
-  async check({ path, content, mode, owner }) {
+  async check({ path, content, mode, owner }, { reveal }) {
     const found = await stat(path).catch(() => undefined);
     if (found === undefined || (found.mode & 0o7777) !== Number.parseInt(mode, 8)) return false;
     if (owner !== undefined && (await ownerOf(path)) !== normalOwner(owner)) return false;
-    return (await readFile(path, 'utf8').catch(() => undefined)) === content;
+    return (await readFile(path, 'utf8').catch(() => undefined)) === (await reveal(content));
   },
-  async run({ path, content, mode, owner }, { step }) {
+  async run({ path, content, mode, owner }, { step, reveal }) {
+    const revealed = await reveal(content);
     step(`writing ${path}`);
     const fresh = join(dirname(path), `.${randomUUID()}.capstan`);
     try {
       const handle = await open(fresh, 'wx', 0o600);
       try {
-        await handle.writeFile(content);
+        await handle.writeFile(revealed);
         await handle.sync();
       } finally {
         await handle.close();

@@ -20,8 +20,11 @@ export function processRun(catalog: ScriptCatalog): TaskType {
       // A process that an agent before this one started needs no script.
       const isStarted = (await context.processes.find(context.id)) !== undefined;
       const file = isStarted ? script : await scriptFile(catalog, script, sha256);
+      const started = isStarted
+        ? { args, environment }
+        : { args: await context.reveal(args), environment: await context.reveal(environment) };
       context.step(`running ${script}`);
-      return runProcess(context, { command: [file, ...args], environment });
+      return runProcess(context, { command: [file, ...started.args], environment: started.environment });
     },
   });
 }

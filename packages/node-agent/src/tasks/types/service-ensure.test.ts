@@ -3,7 +3,7 @@ import type { ServiceSpec } from '../../services/services.ts';
 import type { TaskContext } from '../task-type.ts';
 import { serviceEnsure } from './service-ensure.ts';
 
-const context = { step: () => {} } as unknown as TaskContext;
+const context = { step: () => {}, reveal: async (text: unknown) => text } as unknown as TaskContext;
 const kept = new Map<string, ServiceSpec>();
 const type = serviceEnsure({
   hasSystemd: false,

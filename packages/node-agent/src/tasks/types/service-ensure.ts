@@ -26,11 +26,11 @@ export function serviceEnsure({ services, hasSystemd }: ServiceOptions): TaskTyp
     field: 'serviceEnsure',
     afterCrash: 'rerun',
     exclusive: 'services',
-    async check({ name, state, command, environment }) {
-      if (command !== undefined) return services.is(name, state === 'running' ? specOf(command, environment) : undefined);
+    async check({ name, state, command, environment }, { reveal }) {
+      if (command !== undefined) return services.is(name, state === 'running' ? specOf(command, await reveal(environment)) : undefined);
       return (await unit('is-active', '--quiet', name)) === (state === 'running');
     },
-    async run({ name, state, command, environment }, { step }) {
+    async run({ name, state, command, environment }, { step, reveal }) {
       step(state === 'running' ? `starting ${name}` : `stopping ${name}`);
       if (command === undefined) {
         if (!(await unit(state === 'running' ? 'start' : 'stop', name)))
@@ -40,7 +40,7 @@ export function serviceEnsure({ services, hasSystemd }: ServiceOptions): TaskTyp
           );
       } else if (state === 'stopped') await services.stop(name);
       else
-        await services.ensure(name, specOf(command, environment)).catch((error: Error) => {
+        await services.ensure(name, specOf(command, await reveal(environment))).catch((error: Error) => {
           throw new TaskFailure('CommandFailed', error.message, { cause: error });
         });
       return {};
