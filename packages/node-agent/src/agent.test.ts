@@ -317,6 +317,10 @@ describe('tasks of a node', () => {
     expect(printed).toBe('two\nthree\n');
     expect((await server.call(`${tasksOf('streams')}/slow/log?attempt=7`)).code).toBe(404);
     expect((await server.call(`${tasksOf('streams')}/slow/log?tailLines=x`)).code).toBe(400);
+    expect((await server.call(`${tasksOf('streams')}/slow/log?tailBytes=-1`)).code).toBe(400);
+    expect((await server.call(`${tasksOf('streams')}/slow/log?tailBytes=3`)).text).toBe('ee\n');
+    expect((await server.call(`${tasksOf('streams')}/slow/log?tailBytes=1000`)).text).toBe('one\ntwo\nthree\n');
+    expect((await server.call(`${tasksOf('streams')}/slow/log?tailLines=2&tailBytes=100`)).text).toBe('two\nthree\n');
   });
 
   test('go on in the next agent, and end when they are deleted', async () => {

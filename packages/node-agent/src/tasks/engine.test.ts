@@ -403,6 +403,20 @@ describe('types', () => {
     expect(await outcome(agent)).toMatchObject({ phase: 'Failed', error: { code: 'UnknownScript' } });
   });
 
+  test.each([
+    ['Succeeded', 0],
+    ['Failed', 1],
+  ])('process.run reports the findings of a script that has %s', async (phase, code) => {
+    await using agent = await startAgent();
+    const text = `echo removing; echo 'residue: /etc/rancher: not empty'; echo 'residue: cni0: is up' >&2; exit ${code}`;
+    await agent.engine.accept(request({ type: 'process.run', processRun: { script: script(`finds-${code}`, text) } }));
+    const report = [
+      { name: '/etc/rancher', message: 'not empty' },
+      { name: 'cni0', message: 'is up' },
+    ];
+    expect(await outcome(agent)).toMatchObject({ phase, exitCode: code, report });
+  });
+
   test('probe.http waits for the expected answer and says why it waits', async () => {
     let code = 503;
     const server = createServer((_request, response) => response.writeHead(code).end());

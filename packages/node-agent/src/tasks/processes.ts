@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProcessExists } from '../processes/driver.ts';
 import { TaskFailure } from './failure.ts';
+import { findingsIn } from './findings.ts';
 import type { TaskContext, TaskResult } from './task-type.ts';
 
 export interface ProcessOptions {
@@ -8,6 +9,8 @@ export interface ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** The exit codes of success. By default, 0. */
   readonly success?: readonly number[];
+  /** Whether the output may contain findings. */
+  readonly hasFindings?: boolean;
 }
 
 /** In milliseconds, between two looks at a process, and how long one may take to end. */
@@ -20,22 +23,26 @@ const outputLimit = 64 << 20;
  * Runs the process of a task, or finds the one that an agent before this one started. Ends it, with everything that it started, when the task is
  * cancelled or its time is over; leaves it alone when the agent stops.
  */
-export async function runProcess(context: TaskContext, { command, environment = {}, success = [0] }: ProcessOptions): Promise<TaskResult> {
+export async function runProcess(context: TaskContext, options: ProcessOptions): Promise<TaskResult> {
+  const { command, environment = {}, success = [0], hasFindings = false } = options;
   const { id, processes, signal } = context;
   try {
     await processes.start({ id, command, environment, outputLimit });
   } catch (error) {
     if (!(error instanceof ProcessExists)) throw error;
   }
-  context.outputIn((await processes.output(id)).file);
+  const { file } = await processes.output(id);
+  context.outputIn(file);
   const code = await exitCode(context).catch(async (error: unknown) => {
     if (signal.reason instanceof TaskFailure) await processes.kill(id, grace);
     throw error;
   });
   await outputComplete(context);
+  const report = hasFindings ? await findingsIn(file) : [];
+  const result = { exitCode: code, ...(report.length > 0 && { report }) };
   if (!success.includes(code))
-    throw new TaskFailure('CommandFailed', `${command[0]} ended with exit code ${code}; its output says more`, { exitCode: code });
-  return { exitCode: code };
+    throw new TaskFailure('CommandFailed', `${command[0]} ended with exit code ${code}; its output says more`, result);
+  return result;
 }
 
 /** The last output may arrive after the exit code. What a process in the background still has open is not waited for. */

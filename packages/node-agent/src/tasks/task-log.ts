@@ -20,7 +20,7 @@ export interface TaskLogOptions {
   readonly outputs: TaskOutput;
 }
 
-/** Serves `GET /node/tasks/<uid>/<attempt>/log?follow=&tailLines=&attempt=`. Returns false if the path is another. */
+/** Serves `GET /node/tasks/<uid>/<attempt>/log?follow=&tailLines=&tailBytes=&attempt=`. Returns false if the path is another. */
 export function serveTaskLog(request: NodeRequest, { engine, outputs }: TaskLogOptions): Promise<void> | false {
   const match = logPath.exec(request.route.path);
   if (match === null) return false;
@@ -38,9 +38,10 @@ async function serve(
     return text === null ? undefined : wholeNumber.test(text) ? Number(text) : Number.NaN;
   };
   const lines = number('tailLines');
+  const bytes = number('tailBytes');
   const asked = number('attempt') ?? attempt;
-  if (Number.isNaN(lines) || Number.isNaN(asked))
-    return refuse(request, { code: 400, reason: 'BadRequest', message: 'expected whole numbers for tailLines and attempt' });
+  if ([lines, bytes, asked].some(Number.isNaN))
+    return refuse(request, { code: 400, reason: 'BadRequest', message: 'expected whole numbers for tailLines, tailBytes and attempt' });
   const key = keyOf({ uid, attempt: asked });
   if (!engine.knows(key))
     return refuse(request, { code: 404, reason: 'NotFound', message: `this node has no output of attempt ${asked} of the task` });
@@ -48,7 +49,7 @@ async function serve(
   const gone = new AbortController();
   stream.once('close', () => gone.abort());
   const isOpen = (): boolean => query.get('follow') === 'true' && engine.isOpen(key);
-  await pipeline(Readable.from(textOf({ outputs, key, lines, isOpen, signal: gone.signal })), stream).catch(() => {
+  await pipeline(Readable.from(textOf({ outputs, key, lines, bytes, isOpen, signal: gone.signal })), stream).catch(() => {
     // The reader is gone.
   });
 }
@@ -56,17 +57,19 @@ async function serve(
 interface Reading {
   readonly outputs: TaskOutput;
   readonly key: string;
+  /** Only so many lines and bytes at the end. */
   readonly lines: number | undefined;
+  readonly bytes: number | undefined;
   /** Whether more may come. */
   readonly isOpen: () => boolean;
   readonly signal: AbortSignal;
 }
 
-async function* textOf({ outputs, key, lines, isOpen, signal }: Reading): AsyncGenerator<Buffer> {
+async function* textOf({ outputs, key, lines, bytes, isOpen, signal }: Reading): AsyncGenerator<Buffer> {
   const file = await openWhenThere(outputs.file(key), { isOpen, signal });
   if (file === undefined) return;
   try {
-    let position = lines === undefined ? 0 : await startOfLast(file, lines);
+    let position = await startOf(file, { lines, bytes });
     while (!signal.aborted) {
       // In this order: what is written before the end is read after it.
       const mayGrow = isOpen();
@@ -97,6 +100,11 @@ async function openWhenThere(path: string, { isOpen, signal }: Pick<Reading, 'is
     if (!mayCome || signal.aborted) return undefined;
     await sleep(interval, undefined, { signal }).catch(() => {});
   }
+}
+
+async function startOf(file: File, { lines, bytes }: Pick<Reading, 'lines' | 'bytes'>): Promise<number> {
+  const ofLines = lines === undefined ? 0 : await startOfLast(file, lines);
+  return bytes === undefined ? ofLines : Math.max(ofLines, (await file.stat()).size - bytes);
 }
 
 /** The position at which the last lines begin. */

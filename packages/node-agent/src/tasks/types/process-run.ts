@@ -24,7 +24,7 @@ export function processRun(catalog: ScriptCatalog): TaskType {
         ? { args, environment }
         : { args: await context.reveal(args), environment: await context.reveal(environment) };
       context.step(`running ${script}`);
-      return runProcess(context, { command: [file, ...started.args], environment: started.environment });
+      return runProcess(context, { command: [file, ...started.args], environment: started.environment, hasFindings: true });
     },
   });
 }
