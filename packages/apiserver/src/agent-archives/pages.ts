@@ -61,7 +61,7 @@ function pagesOf(
       async (exchange) => {
         const archive = await archives.find(platform);
         const source = sourceOf(exchange.remoteAddress);
-        const line: Line = { level: 'people', tenant: source, user: source };
+        const line: Line = { level: 'people', tenant: source, workspace: source, user: source };
         downloads.open(line, anonymous);
         exchange.onClose(() => downloads.close(line));
         await sendFile(exchange, { file: archives.pathOf(archive), type: 'application/gzip', tag: `"${archive.sha256}"` });

@@ -3,7 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { status } from '@capstan/machinery';
 import type { UpgradeRequest } from '@capstan/streams';
 import type { Connection } from './connection.ts';
-import type { Answer, AnswerKeeper } from './exchange.ts';
+import type { Answer, AnswerKeeper, ByteAccount } from './exchange.ts';
 
 function tooLarge(limit: number): Error {
   return status.requestTooLarge(`limit is ${limit}`);
@@ -20,6 +20,8 @@ export abstract class BaseExchange {
   annotations: Readonly<Record<string, string>> | undefined;
   isPatient = false;
   beforeStream: (() => Promise<void>) | undefined;
+  afterBody: (() => undefined | Promise<void>) | undefined;
+  bodyBytes: ByteAccount | undefined;
   protected readonly connection: Connection;
   /** Rejects the body that is being awaited. */
   #refuseBody: ((error: Error) => void) | undefined;
@@ -88,13 +90,16 @@ export abstract class BaseExchange {
   protected async receiving(stream: IncomingMessage | ServerHttp2Stream, declared: string | undefined, limit: number): Promise<Buffer> {
     if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    collect(stream, limit, { resolve, reject });
+    collect(stream, { limit, account: this.bodyBytes }, { resolve, reject });
     this.#refuseBody = reject;
     try {
-      return (this.received = await promise);
+      this.received = await promise;
     } finally {
       this.#refuseBody = undefined;
     }
+    const wait = this.afterBody?.();
+    if (wait !== undefined) await wait;
+    return this.received;
   }
 
   /** Whether an awaited body, or `more` data that the client has to send, is overdue. Rejects an overdue body. */
@@ -114,19 +119,22 @@ export abstract class BaseExchange {
 /** Collects a body from the readable side of either protocol. */
 function collect(
   stream: IncomingMessage | ServerHttp2Stream,
-  limit: number,
+  { limit, account }: { readonly limit: number; readonly account: ByteAccount | undefined },
   { resolve, reject }: { resolve: (body: Buffer) => void; reject: (error: Error) => void },
 ): void {
   const chunks: Buffer[] = [];
   let size = 0;
+  const refuse = (error: Error): void => {
+    chunks.length = 0;
+    stream.removeAllListeners('data');
+    stream.resume();
+    reject(error);
+  };
   stream.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size > limit) {
-      stream.removeAllListeners('data');
-      stream.resume();
-      reject(tooLarge(limit));
-      return;
-    }
+    if (size > limit) return refuse(tooLarge(limit));
+    if (account?.take(chunk.length) === false)
+      return refuse(status.tooManyRequests('too much data is being received from you, please try again later', 1));
     chunks.push(chunk);
   });
   stream.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));

@@ -18,6 +18,13 @@ export interface AnswerKeeper {
   hold(send: () => void): void;
 }
 
+/** Counts bytes that are held in memory for a client. */
+export interface ByteAccount {
+  /** False if there would be too many. */
+  take(bytes: number): boolean;
+  give(bytes: number): void;
+}
+
 /** One request and its response, independent of the HTTP version. */
 export interface Exchange {
   readonly method: string;
@@ -60,6 +67,10 @@ export interface Exchange {
   isPatient: boolean;
   /** To be awaited before a stream starts: the last chance to record it. */
   beforeStream: (() => Promise<void>) | undefined;
+  /** Called when the body has arrived. The handler gets it when the promise resolves, or at once without one. */
+  afterBody: (() => undefined | Promise<void>) | undefined;
+  /** Who the bytes of the body are counted for. */
+  bodyBytes: ByteAccount | undefined;
   /** To be called when the sender is authenticated: unauthenticated connections are closed first to make room. */
   authenticated(): void;
 }

@@ -17,8 +17,8 @@ const admin: User = { name: 'admin', groups: ['system:masters'] };
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A line of a user in the root workspace, or of a whole workspace if the name begins with a slash. */
-const line = (tenant: string, user = tenant): Line => ({ level: 'people', tenant, user });
+/** A line of a user in the root workspace, or of a whole organization if the name begins with a slash. */
+const line = (tenant: string, user = tenant): Line => ({ level: 'people', tenant, workspace: tenant, user });
 
 const settled = async (): Promise<void> => void (await vi.advanceTimersByTimeAsync(0));
 
@@ -304,10 +304,26 @@ describe('lines', () => {
   it('are per agent, in every workspace, on a level of their own', () => {
     const kubelet = { name: 'system:node:a', groups: ['system:nodes'] };
     for (const user of [agent, kubelet]) {
-      const own = { level: 'agents', tenant: `@${user.name}`, user: `@${user.name}` };
+      const own = { level: 'agents', tenant: `@${user.name}`, workspace: `@${user.name}`, user: `@${user.name}` };
       expect([lineOf('root', user), lineOf('aaaa', user)]).toEqual([own, own]);
     }
     expect(lineOf('aaaa', jane).level).toBe('people');
+  });
+
+  it('are per organization, however many workspaces it has', () => {
+    const organizationOf = (cluster: string): string => cluster.slice(0, 1);
+    const [one, other] = [lineOf('a1', { ...jane }, organizationOf), lineOf('a2', { ...jane }, organizationOf)];
+    expect(one).toMatchObject({ tenant: other.tenant, user: other.user });
+    expect(one.workspace).not.toBe(other.workspace);
+    expect(lineOf('b1', { ...jane }, organizationOf).tenant).not.toBe(one.tenant);
+  });
+
+  it('of service accounts in the root workspace are those of their organization', () => {
+    const organizationOf = (): string => 'a';
+    const account = (name: string): User => ({ name, groups: [], extra: { 'authentication.kcp.io/cluster-name': ['a1'] } });
+    const [one, other] = [1, 2].map((number) => lineOf('root', account(`system:serviceaccount:default:${number}`), organizationOf));
+    expect(one!.tenant).toBe(other!.tenant);
+    expect(one!.user).not.toBe(other!.user);
   });
 
   it('are the same object while a user stays in a workspace', () => {
@@ -405,6 +421,20 @@ describe('a user of a workspace', () => {
     expect(() => wait(jane)).toThrow(/too many requests/);
     for (let index = 0; index < 10; index++) wait(joe);
     expect(() => wait({ name: 'max', groups: [] })).toThrow(/too many requests/);
+  });
+
+  it('cannot open more watches than its organization may, however many workspaces it makes', () => {
+    const watches = new OpenCount({ what: 'watches', overall: 1000, perTenant: 100, perLine: 20 });
+    const open = (cluster: string): void =>
+      watches.open(
+        lineOf(cluster, { ...jane }, () => 'org'),
+        jane,
+      );
+    for (let index = 0; index < 100; index++) open(`child-${Math.floor(index / 10)}`);
+    expect(() => open('another')).toThrow('you have 100 watches open, and 100 is the limit for one organization; close some of them');
+    watches.close(lineOf('child-0', { ...jane }, () => 'org'));
+    open('another');
+    expect(watches.total).toBe(100);
   });
 
   it('cannot open all watches of it', () => {

@@ -7,29 +7,42 @@ export type Level = 'people' | 'agents';
 /** Where a request waits, and with whom it shares places. */
 export interface Line {
   readonly level: Level;
-  /** A workspace, however many users it has; in the root workspace, and for agents, a single user. */
+  /** An organization, however many workspaces and users it has; in the root workspace, and for agents, a single user. */
   readonly tenant: string;
+  /** A workspace of the tenant. Equal to `tenant` if that is a single user. */
+  readonly workspace: string;
   /** A user of the tenant. Equal to `tenant` if that is a single user. */
   readonly user: string;
 }
+
+/** The organization of a workspace: workspaces are free, so the places of one must not be. */
+export type OrganizationOf = (cluster: string) => string;
 
 /** The line that each user was in last: nearly all requests of a user are for the same workspace. */
 const last = new WeakMap<User, { readonly cluster: string; readonly line: Line }>();
 
 /** The line of a request. User names are not enough: service accounts of different workspaces have the same names. */
-export function lineOf(cluster: string, user: User): Line {
+export function lineOf(cluster: string, user: User, organizationOf: OrganizationOf = (id) => id): Line {
   const known = last.get(user);
   if (known !== undefined && known.cluster === cluster) return known.line;
-  const line = newLine(cluster, user);
+  const line = newLine(cluster, user, organizationOf);
   last.set(user, { cluster, line });
   return line;
 }
 
-function newLine(cluster: string, user: User): Line {
+function newLine(cluster: string, user: User, organizationOf: OrganizationOf): Line {
   const { groups, name } = user;
-  const single = `@${name}`;
-  if (groups.includes(nodeGroup) || groups.includes(nodeAgentGroup)) return { level: 'agents', tenant: single, user: single };
-  if (cluster === rootCluster || cluster === everyCluster || cluster === '') return { level: 'people', tenant: single, user: single };
-  const tenant = `/${cluster}`;
-  return { level: 'people', tenant, user: `${tenant}/${homeOf(user) ?? ''}/${name}` };
+  if (groups.includes(nodeGroup) || groups.includes(nodeAgentGroup)) return single('agents', name);
+  const home = homeOf(user);
+  const isShared = cluster === rootCluster || cluster === everyCluster || cluster === '';
+  // Accounts are free too: outside of any tenant, those of one workspace count as their organization.
+  const payer = isShared ? home : cluster;
+  if (payer === undefined || payer === rootCluster) return single('people', name);
+  const tenant = `/${organizationOf(payer)}`;
+  return { level: 'people', tenant, workspace: `${tenant}:${payer}`, user: `${tenant}/${home ?? ''}/${name}` };
+}
+
+function single(level: Level, name: string): Line {
+  const tenant = `@${name}`;
+  return { level, tenant, workspace: tenant, user: tenant };
 }

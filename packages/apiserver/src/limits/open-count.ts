@@ -9,6 +9,8 @@ export interface OpenCountOptions {
   readonly what: string;
   /** Those of people. */
   readonly overall: number;
+  /** Those of one organization: by default half of `overall`. */
+  readonly perTenant?: number;
   /** Those of one workspace; in the root workspace, of one user. */
   readonly perLine: number;
   /** Those of one user of a workspace: by default half of `perLine`. */
@@ -21,14 +23,16 @@ export interface OpenCountOptions {
 export class OpenCount {
   readonly #what: string;
   readonly #limits: Readonly<Record<Level, { readonly overall: number; readonly perLine: number }>>;
+  readonly #perTenant: number | undefined;
   readonly #perUser: number;
-  /** By tenant and by user: see `Line`. */
+  /** By tenant, by workspace, and by user of a workspace: see `Line`. */
   readonly #counts = new Map<string, number>();
   readonly #totals: Record<Level, number> = { people: 0, agents: 0 };
 
-  constructor({ what, overall, perLine, perUser = Math.ceil(perLine / 2), agents }: OpenCountOptions) {
+  constructor({ what, overall, perTenant, perLine, perUser = Math.ceil(perLine / 2), agents }: OpenCountOptions) {
     this.#what = what;
     this.#limits = { people: { overall, perLine }, agents: { overall, perLine, ...agents } };
+    this.#perTenant = perTenant;
     this.#perUser = perUser;
   }
 
@@ -38,31 +42,50 @@ export class OpenCount {
 
   /** Counts one more in the line, or throws TooManyRequests. Every successful `open` needs a `close`. */
   open(line: Line, user: User): void {
-    const { level, tenant, user: name } = line;
-    const { overall, perLine } = this.#limits[level];
+    const { level, tenant } = line;
+    const { overall } = this.#limits[level];
     const total = this.#totals[level];
     if (total >= overall) {
       const whose = level === 'agents' ? ' of nodes' : '';
       throw status.tooManyRequests(`the server has ${overall} ${this.#what}${whose} open, which is its limit; try again later`, 1);
     }
-    const count = this.#counts.get(tenant) ?? 0;
-    const isSingle = name === tenant;
-    const own = isSingle ? count : (this.#counts.get(name) ?? 0);
-    if (!user.groups.includes(superuserGroup)) {
-      const allowed = allowedInLine({ taken: total, all: overall, most: perLine });
-      if (count >= allowed) throw this.#tooMany(count, allowed, 'user or workspace');
-      if (!isSingle && own >= this.#perUser) throw this.#tooMany(own, this.#perUser, 'user of a workspace');
+    if (!user.groups.includes(superuserGroup)) this.#check(line, total);
+    this.#raise(tenant);
+    if (line.workspace !== tenant) {
+      this.#raise(line.workspace);
+      this.#raise(ownOf(line));
     }
-    this.#counts.set(tenant, count + 1);
-    if (!isSingle) this.#counts.set(name, own + 1);
     this.#totals[level]++;
   }
 
-  close({ level, tenant, user }: Line): void {
+  #check(line: Line, total: number): void {
+    const { level, tenant, workspace } = line;
+    const { overall, perLine } = this.#limits[level];
+    const isSingle = workspace === tenant;
+    const perTenant = isSingle ? perLine : (this.#perTenant ?? Math.max(perLine, Math.ceil(overall / 2)));
+    const allowed = allowedInLine({ taken: total, all: overall, most: perTenant });
+    const count = this.#counts.get(tenant) ?? 0;
+    if (count >= allowed) throw this.#tooMany(count, allowed, isSingle ? 'user or workspace' : 'organization');
+    if (isSingle) return;
+    const inside = this.#counts.get(workspace) ?? 0;
+    if (inside >= perLine) throw this.#tooMany(inside, perLine, 'user or workspace');
+    const own = this.#counts.get(ownOf(line)) ?? 0;
+    if (own >= this.#perUser) throw this.#tooMany(own, this.#perUser, 'user of a workspace');
+  }
+
+  close(line: Line): void {
+    const { level, tenant, workspace } = line;
     if (!this.#counts.has(tenant)) return;
     this.#lower(tenant);
-    if (user !== tenant) this.#lower(user);
+    if (workspace !== tenant) {
+      this.#lower(workspace);
+      this.#lower(ownOf(line));
+    }
     this.#totals[level]--;
+  }
+
+  #raise(name: string): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
   #lower(name: string): void {
@@ -79,3 +102,6 @@ export class OpenCount {
     );
   }
 }
+
+/** Names of workspaces have no slash, so nothing else has this name. */
+const ownOf = ({ workspace, user }: Line): string => `${workspace}${user}`;

@@ -17,9 +17,10 @@ import type { Serving } from '../handlers/serving.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { replyError } from '../http/reply.ts';
 import { warningHeaders } from '../http/warnings.ts';
+import { type ByteBudget, HeldBytes } from '../limits/byte-budget.ts';
 import type { Flow } from '../limits/classifier.ts';
 import type { InFlight } from '../limits/in-flight.ts';
-import { lineOf } from '../limits/line.ts';
+import { type Line, lineOf, type OrganizationOf } from '../limits/line.ts';
 import type { OpenCount } from '../limits/open-count.ts';
 import type { RequestClass } from '../limits/places.ts';
 import type { ServerMetrics } from '../metrics/metrics.ts';
@@ -49,8 +50,12 @@ export interface PipelineOptions {
   readonly workspaceAuthentication: WorkspaceAuthentication;
   readonly authorizer: Gate;
   readonly audit: AuditLog;
+  readonly organizationOf: OrganizationOf;
   readonly classify: (attributes: Attributes<string>) => Flow | undefined;
   readonly inFlight: InFlight;
+  /** Requests whose body has not arrived yet, and the bytes of bodies. */
+  readonly unfinished: OpenCount;
+  readonly bodies: ByteBudget;
   readonly watches: OpenCount;
   /** Streams to nodes. */
   readonly streams: OpenCount;
@@ -59,6 +64,9 @@ export interface PipelineOptions {
   readonly rejections: Rejections;
   readonly onUnexpected: (error: unknown, request: string) => void;
 }
+
+/** Where a request with a body is counted. */
+type BodyPlace = 'none' | 'unfinished' | 'running';
 
 /** Maximum length of a URL in the server's own log. */
 const longestLogged = 1024;
@@ -190,7 +198,7 @@ export class Pipeline {
 
   /** Watches and streams stay open, so they are counted separately and do not occupy a place in the queues. */
   async #open(count: OpenCount, exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
-    const line = lineOf(info.cluster, user);
+    const line = lineOf(info.cluster, user, this.#options.organizationOf);
     count.open(line, user);
     exchange.onClose(() => count.close(line));
     await this.#dispatch(exchange, info, user);
@@ -206,15 +214,41 @@ export class Pipeline {
   }
 
   async #inTurn(exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
-    const { inFlight } = this.#options;
+    const { inFlight, organizationOf } = this.#options;
     const kind: RequestClass = exchange.method === 'GET' || exchange.method === 'HEAD' ? 'readonly' : 'mutating';
-    const line = lineOf(info.cluster, user);
+    const line = lineOf(info.cluster, user, organizationOf);
+    if (kind === 'mutating' && exchange.headers['content-length'] !== '0') return this.#afterBody(exchange, info, { user, line });
     const wait = inFlight.enter(line, user, kind);
     if (wait !== undefined) await wait;
     try {
       await this.#dispatch(exchange, info, user);
     } finally {
       inFlight.leave(line, kind);
+    }
+  }
+
+  /** A request takes its place when its body has arrived: those who send slowly, or not at all, must not take places from others. */
+  async #afterBody(exchange: Exchange, info: RequestInfo | AwayRequest, { user, line }: { user: User; line: Line }): Promise<void> {
+    const { inFlight, unfinished, bodies } = this.#options;
+    const held = new HeldBytes(bodies, line);
+    let place: BodyPlace = 'none';
+    const placeNow = (): BodyPlace => place;
+    exchange.bodyBytes = held;
+    exchange.afterBody = () => {
+      unfinished.close(line);
+      place = 'none';
+      const wait = inFlight.enter(line, user, 'mutating');
+      if (wait === undefined) place = 'running';
+      return wait?.then(() => void (place = 'running'));
+    };
+    unfinished.open(line, user);
+    place = 'unfinished';
+    try {
+      await this.#dispatch(exchange, info, user);
+    } finally {
+      held.giveAll();
+      if (placeNow() === 'running') inFlight.leave(line, 'mutating');
+      else if (placeNow() === 'unfinished') unfinished.close(line);
     }
   }
 

@@ -43,6 +43,8 @@ export function compose(parts: Parts, options: ServerOptions, lifetime: Lifetime
   const tenants = tenancy({
     cache,
     tree: spaces.tree,
+    organizations: spaces.organizations,
+    workspaceLimit: options.workspacesPerOrganization,
     catalogs: spaces.catalogs,
     rbac,
     authorizer,

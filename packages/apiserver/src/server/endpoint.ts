@@ -8,6 +8,7 @@ import { Pages } from '../handlers/nonresource.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { Listener } from '../http/listener.ts';
 import { journalPath } from '../journal/journal.ts';
+import { ByteBudget } from '../limits/byte-budget.ts';
 import { flowClassifier } from '../limits/classifier.ts';
 import { InFlight } from '../limits/in-flight.ts';
 import { OpenCount } from '../limits/open-count.ts';
@@ -88,7 +89,10 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     metrics,
     audit,
     classify: flowClassifier(cache),
+    organizationOf: kinds.spaces.organizations.of,
     inFlight,
+    unfinished: new OpenCount({ what: 'requests with unfinished bodies', overall: 4_000, perLine: 1_000, ...options.limits?.unfinished }),
+    bodies: new ByteBudget({ overall: 256 << 20, perTenant: 64 << 20, ...options.limits?.bodyBytes }),
     watches: watchCount(options.limits?.watches),
     streams: new OpenCount({ what: 'streams', overall: 10_000, perLine: 1_000, ...options.limits?.streams }),
     now,

@@ -8,6 +8,7 @@ import type { NodeSubresource } from '../connect/node-subresource.ts';
 import type { Tunnels } from '../connect/tunnels.ts';
 import type { ConnectionTimeouts } from '../http/connection.ts';
 import type { OutboundOptions } from '../http/outbound.ts';
+import type { ByteBudgetOptions } from '../limits/byte-budget.ts';
 import type { InFlightOptions } from '../limits/in-flight.ts';
 import type { OpenCountOptions } from '../limits/open-count.ts';
 import type { LogStoreLimits } from '../log-store/store.ts';
@@ -36,6 +37,10 @@ export interface ServerOptions {
     readonly watches?: Partial<Omit<OpenCountOptions, 'what'>>;
     /** Streams to nodes: logs, commands, port-forwards and proxied requests. 10,000 and 1,000 when absent. */
     readonly streams?: Partial<Omit<OpenCountOptions, 'what'>>;
+    /** Requests whose body has not arrived yet: 4,000, half of them in one organization, and 1,000 in one workspace when absent. */
+    readonly unfinished?: Partial<Omit<OpenCountOptions, 'what'>>;
+    /** Bytes of bodies in memory: 256 MiB, and 64 MiB of one organization when absent. */
+    readonly bodyBytes?: Partial<ByteBudgetOptions>;
     /** 20,000 when absent; never more than the process can hold without running out of file descriptors. */
     readonly connections?: number;
     /** From one address, or one /64 network: 2,000 when absent. */
@@ -53,6 +58,8 @@ export interface ServerOptions {
   readonly clientAuthority?: string;
   /** How many objects a workspace may hold whose logical cluster does not say it. */
   readonly workspaceObjectLimit?: number;
+  /** How many workspaces an organization, that is, a workspace below root with everything in it, may have: 20,000 when absent. */
+  readonly workspacesPerOrganization?: number;
   /** Where webhooks and issuers of workspaces, all but the root, may not lead; anywhere when absent. */
   readonly outbound?: OutboundOptions;
   /** Lets workspaces be mounted from elsewhere; nothing can when absent. */

@@ -11,6 +11,7 @@ import type { ViewName } from '../request/place.ts';
 import { builtInKindRules } from '../workspaces/admission/built-in-kinds.ts';
 import { logicalClusterRules } from '../workspaces/admission/logical-cluster.ts';
 import { workspaceRules } from '../workspaces/admission/workspace.ts';
+import { workspaceCount } from '../workspaces/admission/workspace-count.ts';
 import { workspaceLifecycle } from '../workspaces/admission/workspace-lifecycle.ts';
 import { workspaceTypeRules } from '../workspaces/admission/workspace-type.ts';
 import { workspaceTypeUse } from '../workspaces/admission/workspace-type-use.ts';
@@ -19,6 +20,7 @@ import { DefaultBindings } from '../workspaces/contents/default-bindings.ts';
 import { contentsPage, contentsPath } from '../workspaces/contents/pages.ts';
 import { ReadyExports } from '../workspaces/contents/ready-exports.ts';
 import { homeWorkspace } from '../workspaces/home.ts';
+import type { Organizations } from '../workspaces/organization.ts';
 import { publishedUrl } from '../workspaces/root/bootstrap.ts';
 import type { WorkspaceView } from '../workspaces/scopes.ts';
 import { logicalClusters, type Tree } from '../workspaces/tree.ts';
@@ -42,6 +44,9 @@ export interface Tenancy {
 export function tenancy(options: {
   readonly cache: WatchCache;
   readonly tree: Tree;
+  readonly organizations: Organizations;
+  /** How many workspaces an organization may have. */
+  readonly workspaceLimit: number | undefined;
   readonly catalogs: Catalogs;
   /** Decides by roles alone, whether or not somebody may enter. */
   readonly rbac: Authorizer;
@@ -53,7 +58,7 @@ export function tenancy(options: {
   readonly homeCreators: readonly string[] | undefined;
   readonly now: () => Date;
 }): Tenancy {
-  const { cache, tree, catalogs, rbac, authorizer, authority, homeCreators, now } = options;
+  const { cache, tree, organizations, workspaceLimit, catalogs, rbac, authorizer, authority, homeCreators, now } = options;
   const { store } = cache;
   const types = new WorkspaceTypes({ objects: cache, tree });
   const bindings = new DefaultBindings({
@@ -67,6 +72,7 @@ export function tenancy(options: {
     rules: [
       workspaceLifecycle(cache),
       workspaceRules,
+      workspaceCount(organizations, workspaceLimit),
       workspaceTypeUse({ types, authorizer: rbac }),
       workspaceTypeRules,
       builtInKindRules(catalogs.builtin),

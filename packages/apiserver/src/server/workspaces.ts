@@ -14,6 +14,7 @@ import { BuiltInKinds } from '../workspaces/kinds/built-in-kinds.ts';
 import { KindsByWorkspace } from '../workspaces/kinds/kinds-by-workspace.ts';
 import { PlatformKinds } from '../workspaces/kinds/platform-kinds.ts';
 import { WildcardKinds } from '../workspaces/kinds/wildcard-kinds.ts';
+import { Organizations } from '../workspaces/organization.ts';
 import { Scopes, type WorkspaceView } from '../workspaces/scopes.ts';
 import { Tree } from '../workspaces/tree.ts';
 
@@ -21,6 +22,7 @@ export interface Workspaces {
   readonly catalogs: Catalogs;
   readonly scopes: Scopes;
   readonly tree: Tree;
+  readonly organizations: Organizations;
   /** The kinds of the platform itself. */
   readonly platform: PlatformKinds;
   /** The kinds of Kubernetes that each workspace serves. */
@@ -73,6 +75,7 @@ export function workspaces(options: {
   return {
     catalogs,
     tree,
+    organizations: new Organizations(cache),
     platform,
     builtIn,
     bound,
