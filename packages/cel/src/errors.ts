@@ -11,6 +11,8 @@ export interface CompileError {
 
 const MAXIMUM_ERRORS = 100;
 const MAXIMUM_SNIPPET = 16_384;
+/** Beyond this, errors no longer show their line. */
+const MAXIMUM_MESSAGE = 32_768;
 
 /** Collects errors while an expression is parsed and checked. */
 export class ErrorList {
@@ -36,18 +38,23 @@ export class ErrorList {
     else this.errors.push({ message, ...this.source.locate(position) });
   }
 
-  /** All errors by position, each with its line and a mark under the column. */
+  /** All errors by position, each with its line and a mark under the column, as long as the message is not too long. */
   print(): string {
     const sorted = this.errors.toSorted((one, other) => one.line - other.line || one.column - other.column);
-    const lines = sorted.map((error) => printError(error, this.source));
+    let length = 0;
+    const lines = sorted.map((error) => {
+      const text = printError(error, length > MAXIMUM_MESSAGE ? undefined : this.source);
+      length += text.length;
+      return text;
+    });
     if (this.#truncated > 0) lines.push(`${this.#truncated} more errors were truncated`);
     return lines.join('\n');
   }
 }
 
-function printError(error: CompileError, source: Source): string {
+function printError(error: CompileError, source: Source | undefined): string {
   const head = `ERROR: <input>:${error.line}:${error.column}: ${error.message}`;
-  const line = source.line(error.line);
+  const line = source?.line(error.line);
   if (line === undefined || Buffer.byteLength(line) > MAXIMUM_SNIPPET) return head;
   const snippet = line.replaceAll('\t', ' ');
   const characters = Array.from(snippet);

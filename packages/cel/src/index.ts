@@ -21,6 +21,7 @@ export {
   type EvaluateOptions,
   type Outcome,
   Program,
+  STEPS_PER_CALL,
 } from './program.ts';
 export type { Declaration } from './types/declaration.ts';
 export * as declare from './types/declare.ts';

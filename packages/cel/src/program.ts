@@ -1,4 +1,4 @@
-import type { Json } from '@capstan/machinery';
+import { enterLimit, type Json, leaveLimit, OutOfSteps } from '@capstan/machinery';
 import { checkAggregates } from './check/aggregates.ts';
 import { check } from './check/checker.ts';
 import type { Environment } from './check/environment.ts';
@@ -22,6 +22,11 @@ import { CelError, ListValue, MapValue, OpaqueValue, Optional, type Value } from
 
 /** The cost limit of one evaluation. */
 export const COST_PER_CALL = 1_000_000;
+/**
+ * The most steps of one evaluation. Kubernetes' costs say little about the work of some operations: comparing two objects costs one,
+ * however large they are.
+ */
+export const STEPS_PER_CALL = 4_000_000;
 
 export interface CompileOptions {
   readonly variables: ReadonlyMap<string, Declaration>;
@@ -82,11 +87,22 @@ export type Binding = Json | Value | undefined;
 export interface EvaluateOptions {
   /** The cost limit of this evaluation; COST_PER_CALL by default. */
   readonly costLimit?: number;
+  /** The most steps that this evaluation may take; STEPS_PER_CALL by default. */
+  readonly stepLimit?: number;
 }
 
-export type Outcome =
-  | { readonly value: Value; readonly cost: number; readonly error?: undefined }
-  | { readonly value?: undefined; readonly cost: number; readonly error: string; readonly isCostExceeded: boolean };
+interface Effort {
+  /** The cost in Kubernetes. */
+  readonly cost: number;
+  /** The work: the cost or the counted steps, whichever is more. Budgets for several evaluations use this. */
+  readonly work: number;
+}
+
+export type Outcome = Effort &
+  (
+    | { readonly value: Value; readonly error?: undefined }
+    | { readonly value?: undefined; readonly error: string; readonly isCostExceeded: boolean }
+  );
 
 export class Program {
   readonly source: string;
@@ -125,19 +141,42 @@ export class Program {
 
   /** Computes the value. Errors are part of the outcome and never thrown. */
   evaluate(bindings: Readonly<Record<string, Binding>>, options: EvaluateOptions = {}): Outcome {
-    const slots: Value[] = [];
-    for (const { name, declaration } of this.#readers) slots.push(bind(bindings[name], name, declaration));
-    const run = new Run(slots, options.costLimit ?? COST_PER_CALL);
+    const run = new Run([], options.costLimit ?? COST_PER_CALL);
+    const entry = enterLimit(options.stepLimit ?? STEPS_PER_CALL);
+    let value: Value | Stopped;
     try {
-      const value = this.#step(run);
-      if (value instanceof CelError) return { cost: run.cost, error: value.message, isCostExceeded: false };
-      return { value, cost: run.cost };
+      value = this.#run(run, bindings);
+    } finally {
+      run.steps = leaveLimit(entry);
+    }
+    const effort = { cost: run.cost, work: Math.max(run.cost, Math.ceil(run.steps)) };
+    if (value instanceof Stopped) return { ...effort, error: value.message, isCostExceeded: value.isCostExceeded };
+    if (value instanceof CelError) return { ...effort, error: value.message, isCostExceeded: false };
+    return { ...effort, value };
+  }
+
+  #run(run: Run, bindings: Readonly<Record<string, Binding>>): Value | Stopped {
+    try {
+      for (const { name, declaration } of this.#readers) run.slots.push(bind(bindings[name], name, declaration));
+      return this.#step(run);
     } catch (error) {
-      if (error instanceof CostLimitExceeded) return { cost: run.cost, error: error.message, isCostExceeded: true };
+      if (error instanceof CostLimitExceeded) return new Stopped(error.message, true);
+      if (error instanceof OutOfSteps) return new Stopped(new CostLimitExceeded().message, true);
       // Strings and the stack have limits of their own, which a hostile expression may reach before the cost limit.
-      if (error instanceof RangeError) return { cost: run.cost, error: `evaluation failed: ${error.message}`, isCostExceeded: false };
+      if (error instanceof RangeError) return new Stopped(`evaluation failed: ${error.message}`, false);
       throw error;
     }
+  }
+}
+
+/** The outcome of an evaluation that did not come to its end. */
+class Stopped {
+  readonly message: string;
+  readonly isCostExceeded: boolean;
+
+  constructor(message: string, isCostExceeded: boolean) {
+    this.message = message;
+    this.isCostExceeded = isCostExceeded;
   }
 }
 

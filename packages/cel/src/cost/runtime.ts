@@ -1,3 +1,4 @@
+import { spend } from '@capstan/machinery';
 import { countCharacters } from '../syntax/source.ts';
 import { ListValue, MapValue, OpaqueValue, Optional, type Value } from '../value/value.ts';
 import { AUTHORIZATION, LIST_COST, PATTERN, STRUCT_COST, TRAVERSAL } from './constants.ts';
@@ -17,6 +18,7 @@ function sizeOf(value: Value | undefined): number {
 
 /** The cost of traversing the content of a value. */
 function traversal(value: Value): number {
+  spend(1);
   if (typeof value === 'string') return Math.trunc(Buffer.byteLength(value) * TRAVERSAL);
   if (value instanceof Uint8Array) return Math.trunc(value.length * TRAVERSAL);
   let cost = 0;

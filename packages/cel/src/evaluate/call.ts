@@ -1,3 +1,4 @@
+import { patternSteps, spend, spendText } from '@capstan/machinery';
 import { callCost } from '../cost/runtime.ts';
 import { accepts, type Overload } from '../library/function.ts';
 import { elementAt, entryAt } from '../library/operators.ts';
@@ -21,7 +22,22 @@ export function compileCall(compiler: Compiler, expression: Call): Step {
   const quick = args.length === 2 ? quickComparison(name, args as [Step, Step]) : undefined;
   if (quick !== undefined) return quick;
   if (name === '_[_]' || name === '_[?_]') return compileIndex(args as [Step, Step], written, name === '_[?_]');
+  if (patternFunctions.has(name)) args.push(...withPatternSteps(args.splice(0), written));
   return compileArguments(args, choose, { cost: callCost(name), id: expression.overloads?.[0]?.id ?? '' });
+}
+
+const patternFunctions: ReadonlySet<string> = new Set(['matches', 'find', 'findAll']);
+
+/** Literal patterns were compiled with the expression. Others count every time, so that the outcome does not depend on what is cached. */
+function withPatternSteps(args: readonly Step[], written: readonly Expression[]): Step[] {
+  return args.map((argument, index) => {
+    if (index !== 1 || written[index]!.kind === 'literal') return argument;
+    return (run) => {
+      const pattern = argument(run);
+      if (typeof pattern === 'string') spend(patternSteps(pattern));
+      return pattern;
+    };
+  });
 }
 
 function argumentsOf(expression: Call): readonly Expression[] {
@@ -48,9 +64,17 @@ function finish(run: Run, chosen: Overload | undefined, values: Value[], cost: C
     run.charge(1);
     return noSuchOverload;
   }
+  for (const value of values) spendArgument(value);
   const result = chosen.call(...values);
+  if (typeof result === 'string') spendText(result.length);
   run.charge(cost === undefined ? 1 : cost(values, chosen.id, result));
   return result;
+}
+
+/** Functions read their arguments, whatever the call costs in Kubernetes. */
+function spendArgument(value: Value): void {
+  if (typeof value === 'string' || value instanceof Uint8Array) spendText(value.length);
+  else if (value instanceof ListValue) spend(value.size);
 }
 
 /** Evaluates all arguments, even after an error; a call that fails this way is charged all the same. */

@@ -1,3 +1,4 @@
+import { spend } from '@capstan/machinery';
 import { LIST_COST } from '../cost/constants.ts';
 import { insertEntries, insertEntry } from '../library/map-insert.ts';
 import type { Comprehension } from '../syntax/ast.ts';
@@ -75,6 +76,7 @@ function implementationName(value: Value): string {
 
 function walkList(run: Run, loop: Loop, { range, body }: { range: ListValue; body: Body }): Value | undefined {
   for (let index = 0; index < range.size; index++) {
+    spend(1);
     if (loop.hasTwoVariables) {
       run.slots[loop.keySlot] = index;
       run.slots[loop.valueSlot] = range.at(index);
@@ -88,6 +90,7 @@ function walkList(run: Run, loop: Loop, { range, body }: { range: ListValue; bod
 function walkMap(run: Run, loop: Loop, { range, body }: { range: MapValue; body: Body }): Value | undefined {
   const keys = range.keys();
   for (const [index, key] of keys.entries()) {
+    spend(1);
     run.slots[loop.keySlot] = key;
     if (loop.hasTwoVariables) run.slots[loop.valueSlot] = range.find(key)!;
     const outcome = body(run, index === keys.length - 1);

@@ -6,6 +6,8 @@ export class Run {
   readonly slots: Value[];
   readonly limit: number;
   cost = 0;
+  /** Known at the end. */
+  steps = 0;
 
   constructor(slots: Value[], limit: number) {
     this.slots = slots;

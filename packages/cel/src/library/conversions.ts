@@ -85,15 +85,24 @@ function doubleOfString(text: string): Value {
   return cannotConvert('string', 'double');
 }
 
+/** More digits than any integer has; reading a million of them takes long. */
+const MOST_DIGITS = 20;
+
+function readInteger(text: string, form: RegExp): bigint | undefined {
+  if (!form.test(text)) return undefined;
+  const digits = text.replace(/^[+-]?0*(?=\d)/, '');
+  if (digits.length > MOST_DIGITS) return undefined;
+  return text.startsWith('-') ? -BigInt(digits) : BigInt(digits);
+}
+
 function intOfString(text: string): Value {
-  if (!/^[+-]?\d+$/.test(text)) return cannotConvert('string', 'int');
-  const value = BigInt(text.startsWith('+') ? text.slice(1) : text);
-  return isInt64(value) ? intValue(value) : cannotConvert('string', 'int');
+  const value = readInteger(text, /^[+-]?\d+$/);
+  return value !== undefined && isInt64(value) ? intValue(value) : cannotConvert('string', 'int');
 }
 
 function uintOfString(text: string): Value {
-  const value = /^\d+$/.test(text) ? BigInt(text) : -1n;
-  return isUint64(value) ? new Uint(value) : cannotConvert('string', 'uint');
+  const value = readInteger(text, /^\d+$/);
+  return value !== undefined && isUint64(value) ? new Uint(value) : cannotConvert('string', 'uint');
 }
 
 function uintOfDouble({ value }: Double): Value {

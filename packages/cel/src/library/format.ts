@@ -1,3 +1,4 @@
+import { spend, spendText } from '@capstan/machinery';
 import { elementsOf } from '../value/collections.ts';
 import { printDuration } from '../value/duration.ts';
 import { printDouble } from '../value/print.ts';
@@ -5,6 +6,8 @@ import { printTimestamp } from '../value/timestamp.ts';
 import { typeNameOf } from '../value/type-name.ts';
 import { CelError, Double, Duration, ListValue, MapValue, Timestamp, TypeValue, Uint, type Value } from '../value/value.ts';
 
+/** Of numbers with a fraction, above all. */
+const STEPS_PER_CLAUSE = 50;
 const DEFAULT_PRECISION = 6;
 /** JavaScript's maximum. */
 const MOST_DIGITS = 100;
@@ -47,6 +50,7 @@ export function readClause(template: string, start: number): Clause {
 function formatClauses(template: string, args: readonly Value[]): string {
   let result = '';
   let next = 0;
+  spend(template.length);
   for (let index = 0; index < template.length; index++) {
     if (template[index] !== '%') {
       result += template[index];
@@ -69,6 +73,7 @@ function formatClauses(template: string, args: readonly Value[]): string {
 }
 
 function formatValue(value: Value, { verb, precision }: Clause): string {
+  spend(STEPS_PER_CLAUSE);
   switch (verb) {
     case 's':
       return formatString(value);
@@ -168,7 +173,11 @@ function formatHexadecimal(value: Value): string {
 
 /** `%s`, also used for the elements of lists and maps. */
 function formatString(value: Value): string {
-  if (typeof value === 'string') return value;
+  spend(1);
+  if (typeof value === 'string') {
+    spendText(value.length);
+    return value;
+  }
   if (value === null) return 'null';
   if (typeof value === 'boolean' || typeof value === 'number' || typeof value === 'bigint') return String(value);
   if (value instanceof Uint) return String(value.value);
@@ -193,11 +202,15 @@ function formatMap(map: MapValue): string {
 
 /** An element is printed as CEL source, so that strings have quotes. */
 function formatElement(value: Value): string {
-  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'string') {
+    spendText(value.length * 4);
+    return JSON.stringify(value);
+  }
   if (value instanceof Uint8Array) return `b${JSON.stringify(Buffer.from(value).toString())}`;
   if (value instanceof Timestamp) return `timestamp("${printTimestamp(value)}")`;
   if (value instanceof Duration) return `duration("${printDuration(value)}")`;
   if (value instanceof Double) {
+    spend(STEPS_PER_CLAUSE);
     return Number.isFinite(value.value) ? plainFixed(value.value, DEFAULT_PRECISION) : JSON.stringify(printDouble(value.value));
   }
   if (value instanceof CelError) throw new FormatError(value.message);

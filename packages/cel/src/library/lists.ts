@@ -1,3 +1,4 @@
+import { spend } from '@capstan/machinery';
 import { BOOL, BYTES, DOUBLE, DURATION, DYN, INT, listOf, mapOf, parameter, STRING, TIMESTAMP, type Type, UINT } from '../types/type.ts';
 import { ArrayList, elementsOf } from '../value/collections.ts';
 import { compareValues } from '../value/compare.ts';
@@ -125,6 +126,7 @@ function sortByKeys(list: ListValue, keys: ListValue): Value {
 const LONGEST_RANGE = 10_000_000;
 
 function range(size: Int): Value {
+  spend(Math.max(0, Number(size)));
   if (size > LONGEST_RANGE) return new CelError(`lists.range(${size}) is too long`);
   return new ArrayList(Array.from({ length: Math.max(0, Number(size)) }, (_, index) => index));
 }

@@ -1,5 +1,5 @@
-import { compilePattern, PatternError } from '@capstan/machinery';
-import { RE2JS } from 're2js';
+import { compilePattern, compileRe2, PatternError, spend } from '@capstan/machinery';
+import type { RE2JS } from 're2js';
 import { BOOL, INT, listOf, STRING } from '../types/type.ts';
 import { ArrayList } from '../value/collections.ts';
 import type { Int } from '../value/integer.ts';
@@ -21,9 +21,10 @@ export function compileRegex(pattern: string): RE2JS | CelError {
 
 function tryCompile(pattern: string): RE2JS | CelError {
   try {
-    return RE2JS.compile(pattern);
+    return compileRe2(pattern);
   } catch (error) {
-    return new CelError(error instanceof Error ? error.message : String(error));
+    if (error instanceof PatternError) return new CelError(error.message);
+    throw error;
   }
 }
 
@@ -39,6 +40,7 @@ function matches(text: string, pattern: string): Value {
 function find(text: string, pattern: string): Value {
   const regex = compileRegex(pattern);
   if (regex instanceof CelError) return new CelError(`Illegal regex: ${regex.message}`);
+  spend(text.length);
   const matcher = regex.matcher(text);
   return matcher.find() ? (matcher.group() ?? '') : '';
 }
@@ -48,7 +50,12 @@ function findAll(text: string, pattern: string, limit: Int = -1): Value {
   if (regex instanceof CelError) return new CelError(`Illegal regex: ${regex.message}`);
   const found: string[] = [];
   const matcher = regex.matcher(text);
-  while ((limit < 0 || found.length < limit) && matcher.find()) found.push(matcher.group() ?? '');
+  // Each search may read the rest of the text before it finds that a match ends early.
+  for (let rest = text.length; limit < 0 || found.length < limit; rest = text.length - matcher.end()) {
+    spend(rest + 1);
+    if (!matcher.find()) break;
+    found.push(matcher.group() ?? '');
+  }
   return new ArrayList(found);
 }
 

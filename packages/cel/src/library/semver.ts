@@ -23,6 +23,8 @@ export class SemverValue extends OpaqueValue {
   }
 }
 
+/** Of a number of 64 bits. */
+const MOST_DIGITS = 20;
 const pattern =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
 
@@ -31,6 +33,8 @@ function parse(text: string): SemverValue | CelError {
   const match = pattern.exec(text);
   if (match === null)
     return new CelError(text.split('.').length < 3 ? 'No Major.Minor.Patch elements found' : `Invalid version ${JSON.stringify(text)}`);
+  const tooLong = match.slice(1, 4).find((number) => number.length > MOST_DIGITS);
+  if (tooLong !== undefined) return new CelError(`strconv.ParseUint: parsing "${tooLong.slice(0, 64)}": value out of range`);
   const prerelease = match[4] === undefined ? [] : match[4].split('.');
   const padded = prerelease.find((part) => /^0\d+$/.test(part));
   if (padded !== undefined) return new CelError(`Numeric PreRelease version must not contain leading zeroes "${padded}"`);
@@ -83,8 +87,9 @@ function comparePrereleases(one: readonly string[], other: readonly string[]): n
 function compareIdentifiers(one: string, other: string): number {
   const [isNumber, isOtherNumber] = [/^\d+$/.test(one), /^\d+$/.test(other)];
   if (isNumber !== isOtherNumber) return isNumber ? -1 : 1;
-  const [left, right] = isNumber ? [BigInt(one), BigInt(other)] : [one, other];
-  return left < right ? -1 : left > right ? 1 : 0;
+  // Neither has leading zeros, so a longer number is the larger one.
+  if (isNumber && one.length !== other.length) return Math.sign(one.length - other.length);
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 const part =

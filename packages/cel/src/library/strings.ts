@@ -1,3 +1,4 @@
+import { spend, spendText } from '@capstan/machinery';
 import { BOOL, DYN, INT, listOf, STRING } from '../types/type.ts';
 import { ArrayList, elementsOf } from '../value/collections.ts';
 import type { Int } from '../value/integer.ts';
@@ -16,7 +17,9 @@ function hasSurrogates(text: string): boolean {
 }
 
 function charactersOf(text: string): ArrayLike<string> & { slice(start?: number, end?: number): string | string[] } {
-  return hasSurrogates(text) ? Array.from(text) : text;
+  if (!hasSurrogates(text)) return text;
+  spend(text.length);
+  return Array.from(text);
 }
 
 function join(slice: string | string[]): string {
@@ -33,6 +36,7 @@ function indexOf(text: string, part: string, offset: Int = 0): Value {
   if (part === '') return offset;
   if (offset < 0) return outOfRange(offset);
   if (!hasSurrogates(text)) return Number(offset) >= text.length ? -1 : text.indexOf(part, Number(offset));
+  spend(text.length * 4);
   const characters = Array.from(text);
   if (offset >= characters.length) return -1;
   const found = characters.slice(Number(offset)).join('').indexOf(part);
@@ -65,6 +69,8 @@ function replace(text: string, from: string, to: string, limit: Int = -1): Value
   const found = from === '' ? text.length + 1 : text.split(from).length - 1;
   const count = limit < 0 ? found : Math.min(found, Number(limit));
   if (text.length + count * to.length > LONGEST_TEXT) return new CelError('operation cancelled: actual cost limit exceeded');
+  spend(count * 8);
+  spendText(count * to.length);
   if (limit < 0) return from === '' ? replaceEmpty(text, to, Number.POSITIVE_INFINITY) : text.replaceAll(from, () => to);
   if (from === '') return replaceEmpty(text, to, Number(limit));
   const parts = text.split(from);
@@ -86,7 +92,9 @@ function replaceEmpty(text: string, to: string, limit: number): string {
 
 function split(text: string, separator: string, limit: Int = -1): Value {
   if (limit === 0) return ArrayList.empty;
+  if (separator === '') spend(text.length);
   const parts = separator === '' ? Array.from(text) : text.split(separator);
+  spend(parts.length);
   if (limit < 0 || parts.length <= limit) return new ArrayList(parts);
   const kept = Number(limit) - 1;
   return new ArrayList([...parts.slice(0, kept), parts.slice(kept).join(separator)]);
@@ -97,6 +105,7 @@ function joinList(list: ListValue, separator = ''): Value {
   for (const element of elementsOf(list)) {
     if (element instanceof CelError) return element;
     if (typeof element !== 'string') return new CelError(`join: invalid input: ${printValue(element)}`);
+    spendText(element.length + separator.length);
     texts.push(element);
   }
   return texts.join(separator);
@@ -116,12 +125,14 @@ const quoted = new Map([
 
 function quote(text: string): string {
   let result = '"';
+  spend(text.length);
   for (const character of text.toWellFormed()) result += quoted.get(character) ?? character;
   return `${result}"`;
 }
 
 /** Unicode white space in Go: that of JavaScript, with U+0085 and without U+FEFF. */
 function trim(text: string): string {
+  spendText(text.length);
   let start = 0;
   let end = text.length;
   while (start < end && isSpace(text[start]!)) start++;

@@ -1,3 +1,5 @@
+import { spend, spendText } from '@capstan/machinery';
+
 /** The text of an expression, with the line and column of each offset. */
 export class Source {
   readonly text: string;
@@ -25,8 +27,14 @@ export class Source {
   }
 }
 
+/** Finds out at once that a text of Latin letters has none. */
+const surrogate = /[\ud800-\udbff]/;
+
 /** The number of Unicode characters in a text. */
 export function countCharacters(text: string): number {
+  spendText(text.length);
+  if (!surrogate.test(text)) return text.length;
+  spend(text.length / 4);
   let count = text.length;
   for (let index = 0; index < text.length - 1; index++) {
     const code = text.charCodeAt(index);

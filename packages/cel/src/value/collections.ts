@@ -1,3 +1,4 @@
+import { spend, spendText } from '@capstan/machinery';
 import { equalValues } from './equality.ts';
 import { type CelError, Double, ListValue, MapValue, Uint, type Value } from './value.ts';
 
@@ -24,11 +25,13 @@ export class ArrayList extends ListValue {
   }
 
   concatenate(other: ListValue): ListValue {
+    spend(this.size);
     return new ArrayList(this.elements.concat(elementsOf(other)));
   }
 }
 
 export function elementsOf(list: ListValue): readonly Value[] {
+  spend(list.size);
   return list instanceof ArrayList ? list.elements : Array.from({ length: list.size }, (_, index) => list.at(index));
 }
 
@@ -45,6 +48,7 @@ export function equalInOrder(one: ListValue, other: ListValue): boolean | CelErr
 export function keyOf(value: Value): string | number | boolean | bigint | undefined {
   switch (typeof value) {
     case 'string':
+      spendText(value.length);
       return `s${value}`;
     case 'number':
     case 'boolean':
@@ -80,6 +84,7 @@ export class EntryMap extends MapValue {
   }
 
   keys(): Value[] {
+    spend(this.size);
     return Array.from(this.#entries.values(), (entry) => entry.key);
   }
 

@@ -1,3 +1,4 @@
+import { spend, spendText } from '@capstan/machinery';
 import { compareNumbers, isNumeric } from './numeric.ts';
 import { CelError, Duration, noSuchOverload, Timestamp, type Value } from './value.ts';
 
@@ -5,6 +6,7 @@ const notOrdered = new CelError('NaN values cannot be ordered');
 
 /** Compares two values of the same kind: negative, zero or positive. */
 export function compareValues(one: Value, other: Value): number | CelError {
+  spend(1);
   if (typeof one === 'number' && typeof other === 'number') return one - other;
   if (isNumeric(one) && isNumeric(other)) {
     const order = compareNumbers(one, other);
@@ -14,7 +16,10 @@ export function compareValues(one: Value, other: Value): number | CelError {
   if (typeof one === 'boolean' && typeof other === 'boolean') return Number(one) - Number(other);
   if (one instanceof Timestamp && other instanceof Timestamp) return compareBig(one.nanoseconds, other.nanoseconds);
   if (one instanceof Duration && other instanceof Duration) return compareBig(one.nanoseconds, other.nanoseconds);
-  if (one instanceof Uint8Array && other instanceof Uint8Array) return Buffer.compare(one, other);
+  if (one instanceof Uint8Array && other instanceof Uint8Array) {
+    spendText(Math.min(one.length, other.length));
+    return Buffer.compare(one, other);
+  }
   if (one instanceof CelError) return one;
   return other instanceof CelError ? other : noSuchOverload;
 }
@@ -30,10 +35,12 @@ function compareText(one: string, other: string): number {
     const left = one.charCodeAt(index);
     const right = other.charCodeAt(index);
     if (left === right) continue;
+    spend(index);
     const isLeftSurrogate = left >= 0xd800 && left <= 0xdfff;
     const isRightSurrogate = right >= 0xd800 && right <= 0xdfff;
     if (isLeftSurrogate !== isRightSurrogate) return isLeftSurrogate ? 1 : -1;
     return left - right;
   }
+  spend(length);
   return one.length - other.length;
 }

@@ -1,3 +1,4 @@
+import { spend } from '@capstan/machinery';
 import { CelError, Duration } from './value.ts';
 
 const MAXIMUM = 2n ** 63n - 1n;
@@ -15,6 +16,8 @@ const units = new Map<string, bigint>([
   ['m', 60_000_000_000n],
   ['h', 3_600_000_000_000n],
 ]);
+/** No duration has more digits before its point. */
+const MOST_DIGITS = 20;
 const part = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
 /** Parses a duration as Go does: `1h30m`, `-1.5s`, `0`. Undefined if it is invalid. */
@@ -31,6 +34,8 @@ export function parseDuration(text: string): Duration | undefined {
     const [, whole = '', fraction = '', unitName = ''] = match;
     if (whole === '' && fraction === '') return undefined;
     const unit = units.get(unitName)!;
+    if (whole.replace(/^0+/, '').length > MOST_DIGITS) return undefined;
+    spend(10);
     total += BigInt(whole === '' ? '0' : whole) * unit;
     if (fraction !== '') total += (BigInt(fraction.slice(0, 30)) * unit) / 10n ** BigInt(Math.min(fraction.length, 30));
   }

@@ -1,14 +1,20 @@
+import { spend, spendText } from '@capstan/machinery';
 import { compareNumbers, isNumeric } from './numeric.ts';
 import { CelError, Duration, ListValue, MapValue, OpaqueValue, Optional, Timestamp, TypeValue, type Value } from './value.ts';
 
 /** Equality of any two values: numbers are compared by value; other values of different types are never equal. */
 export function equalValues(one: Value, other: Value): boolean | CelError {
+  spend(1);
   if (one instanceof CelError) return one;
-  if (one === other) return true;
+  if (typeof one !== 'string' && one === other) return true;
   if (other instanceof CelError) return other;
-  if (typeof one === 'string' || typeof one === 'boolean' || one === null) return false;
+  if (typeof one === 'string') {
+    if (typeof other === 'string' && one.length === other.length) spendText(one.length);
+    return one === other;
+  }
+  if (typeof one === 'boolean' || one === null) return false;
   if (isNumeric(one)) return isNumeric(other) && compareNumbers(one, other) === 0;
-  if (one instanceof Uint8Array) return other instanceof Uint8Array && Buffer.compare(one, other) === 0;
+  if (one instanceof Uint8Array) return other instanceof Uint8Array && equalBytes(one, other);
   if (one instanceof Duration) return other instanceof Duration && one.nanoseconds === other.nanoseconds;
   if (one instanceof Timestamp) return other instanceof Timestamp && one.nanoseconds === other.nanoseconds;
   if (one instanceof ListValue) return other instanceof ListValue && one.equals(other);
@@ -17,6 +23,12 @@ export function equalValues(one: Value, other: Value): boolean | CelError {
   if (one instanceof Optional) return other instanceof Optional && equalOptionals(one, other);
   if (one instanceof OpaqueValue) return other instanceof OpaqueValue && one.typeName === other.typeName && one.equals(other);
   return false;
+}
+
+function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
+  if (one.length !== other.length) return false;
+  spendText(one.length);
+  return Buffer.compare(one, other) === 0;
 }
 
 function equalOptionals(one: Optional, other: Optional): boolean | CelError {

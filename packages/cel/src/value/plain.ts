@@ -17,6 +17,9 @@ class NoJson extends Error {
 /** No object may be larger. An expression could repeat a large part of one a thousand times. */
 const mostCharacters = 8 * 1024 * 1024;
 
+/** Every value takes time and memory, even the shortest. */
+const CHARACTERS_PER_VALUE = 8;
+
 /** Converts a value to JSON that shares nothing with it, or returns an error. By default, exotic values are written as in protobuf. */
 export function toJson(value: Value, exotic: (value: Exotic) => Json = written): Json | CelError {
   try {
@@ -37,7 +40,7 @@ class Writer {
   }
 
   plain(value: Value): Json {
-    this.#spend(1);
+    this.#spend(CHARACTERS_PER_VALUE);
     switch (typeof value) {
       case 'string':
         this.#spend(value.length);
@@ -67,7 +70,7 @@ class Writer {
   }
 
   #copy(json: Json): Json {
-    this.#spend(typeof json === 'string' ? json.length + 1 : 1);
+    this.#spend(typeof json === 'string' ? json.length + CHARACTERS_PER_VALUE : CHARACTERS_PER_VALUE);
     if (typeof json !== 'object' || json === null) return json;
     if (Array.isArray(json)) return json.map((item) => this.#copy(item));
     const result: JsonObject = {};

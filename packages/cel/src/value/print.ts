@@ -1,3 +1,4 @@
+import { spend, spendText } from '@capstan/machinery';
 import { elementsOf } from './collections.ts';
 import { printDuration } from './duration.ts';
 import { printTimestamp } from './timestamp.ts';
@@ -21,6 +22,8 @@ export function printDouble(value: number): string {
 
 /** A value as shown in an error message. */
 export function printValue(value: Value): string {
+  spend(1);
+  if (typeof value === 'string') spendText(value.length);
   switch (typeof value) {
     case 'string':
       return value;

@@ -1,3 +1,4 @@
+import { BoundedMap, spend } from '@capstan/machinery';
 import { CelError, Timestamp } from './value.ts';
 
 const SECOND = 1_000_000_000n;
@@ -75,18 +76,20 @@ export function inZone(timestamp: Timestamp, zone: string | undefined): Date | u
   return inNamedZone(utc, zone);
 }
 
+/** Creating a format takes some ten thousand times longer than reading a field. */
+const formats = new BoundedMap<string, Intl.DateTimeFormat>(64);
+const STEPS_PER_ZONE = 2000;
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const numeric = 'numeric';
+  const fields = { year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric } as const;
+  return formats.getOrCompute(zone, () => new Intl.DateTimeFormat('en-US', { timeZone: zone, hourCycle: 'h23', ...fields }));
+}
+
 function inNamedZone(utc: Date, zone: string): Date | undefined {
+  spend(STEPS_PER_ZONE);
   try {
-    const format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
+    const format = formatOf(zone);
     const fields = new Map(format.formatToParts(utc).map((field) => [field.type, Number(field.value)]));
     const date = new Date(0);
     date.setUTCFullYear(fields.get('year')!, fields.get('month')! - 1, fields.get('day')!);

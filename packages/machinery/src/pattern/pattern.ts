@@ -1,6 +1,8 @@
 import { RE2JS, RE2JSException } from 're2js';
+import { spend, spendText } from '../work/steps.ts';
 import { Automaton } from './automaton.ts';
 import { machineOf } from './machine.ts';
+import { expandedSize } from './size.ts';
 import { readPattern } from './syntax.ts';
 
 /** A tenant's pattern: it runs in linear time, and matches anywhere in the text. */
@@ -34,15 +36,39 @@ function compile(text: string): Pattern {
   const automaton = automatonOf(text);
   if (automaton === undefined) {
     const compiled = compileRe2(text);
-    return { matches: (input) => compiled.test(input) };
+    return { matches: (input) => searched(compiled, input) };
   }
   // RE2 accepts every pattern that the automaton accepts, except for these. Otherwise RE2 is only compiled for a text that the automaton
   // cannot handle.
   let compiled = mayBeRefused.test(text) ? compileRe2(text) : undefined;
-  return { matches: (input) => automaton.matches(input) ?? (compiled ??= compileRe2(text)).test(input) };
+  return {
+    matches(input) {
+      spendText(input.length);
+      return automaton.matches(input) ?? searched((compiled ??= compileRe2(text)), input);
+    },
+  };
 }
 
-function compileRe2(text: string): RE2JS {
+/** Steps for each instruction of a program and each character of a text, while the automaton of RE2 is still being built. */
+const stepsPerInstruction = 4;
+
+function searched(compiled: RE2JS, input: string): boolean {
+  spend(input.length * compiled.programSize() * stepsPerInstruction);
+  return compiled.test(input);
+}
+
+/** Larger programs take milliseconds to build. */
+const mostInstructions = 20_000;
+const stepsToBuild = 100;
+
+/** The steps that it takes to compile a pattern that is not known. */
+export function patternSteps(text: string): number {
+  return expandedSize(text) * stepsToBuild;
+}
+
+/** Compiles any pattern of RE2. Throws a PatternError with Go's message. */
+export function compileRe2(text: string): RE2JS {
+  if (expandedSize(text) > mostInstructions) throw new PatternError('error parsing regexp: expression too large');
   try {
     return RE2JS.compile(text);
   } catch (error) {

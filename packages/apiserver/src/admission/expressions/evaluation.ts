@@ -33,13 +33,13 @@ export class Evaluation {
   evaluate(expression: CompiledExpression): Evaluated {
     if (expression.program === undefined) return { error: `compilation error: ${expression.error}` };
     const outcome = expression.program.evaluate(this.#bindings, { costLimit: COST_PER_CALL });
-    this.#spend(outcome.cost);
+    this.#spend(outcome.work);
     if (outcome.error === undefined) return { value: outcome.value };
     return { error: `expression '${expression.source}' resulted in error: ${outcome.error}` };
   }
 
-  #spend(cost: number): void {
-    this.#left -= cost;
+  #spend(work: number): void {
+    this.#left -= work;
     if (this.#left < 0) throw new OutOfBudget();
   }
 
@@ -55,7 +55,7 @@ export class Evaluation {
   #valueOf(name: string, { program, error }: CompiledExpression): Value {
     if (program === undefined) return new CelError(`composited variable "${name}" fails to compile: ${error}`);
     const outcome = program.evaluate(this.#bindings, { costLimit: COST_PER_CALL });
-    this.#spend(outcome.cost);
+    this.#spend(outcome.work);
     return outcome.error === undefined ? outcome.value : new CelError(`composited variable "${name}" fails to evaluate: ${outcome.error}`);
   }
 }

@@ -39,8 +39,8 @@ export class Evaluation {
     if (usesOldSelf && old === undefined && rule.optionalOldSelf !== true) return;
     const bindings = { self: value, oldSelf: old ?? (rule.optionalOldSelf === true ? null : undefined) };
     const outcome = program!.evaluate(bindings, { costLimit: COST_PER_CALL });
-    if (outcome.cost > this.#budget) return this.#stop(fieldError.invalid(place, schema.type, exhausted));
-    this.#budget -= outcome.cost;
+    if (outcome.work > this.#budget) return this.#stop(fieldError.invalid(place, schema.type, exhausted));
+    this.#budget -= outcome.work;
     if (outcome.error !== undefined) return this.#failed(outcome, rule, { place, type: schema.type });
     if (outcome.value === true) return;
     const target = compiled.fieldPath === '' ? place : at.child(compiled.fieldPath.replace(/^\./, ''));
@@ -76,15 +76,15 @@ export class Evaluation {
     const fixed = rule.message === '' ? `failed rule: ${shown(rule)}` : rule.message.trim();
     if (message === undefined) return fixed;
     const outcome = message.evaluate(bindings, { costLimit: COST_PER_CALL });
-    if (outcome.cost > this.#budget || (outcome.error !== undefined && outcome.isCostExceeded)) {
+    if (outcome.work > this.#budget || (outcome.error !== undefined && outcome.isCostExceeded)) {
       const why =
-        outcome.cost > this.#budget
+        outcome.work > this.#budget
           ? 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run'
           : `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${fieldError.quote(rule.messageExpression)}`;
       this.#stop(fieldError.invalid(place, type, why));
       return undefined;
     }
-    this.#budget -= outcome.cost;
+    this.#budget -= outcome.work;
     const text = typeof outcome.value === 'string' ? outcome.value.trim() : '';
     return text === '' || text.includes('\n') || Buffer.byteLength(text) > longestMessage ? fixed : text;
   }
