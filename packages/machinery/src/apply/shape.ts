@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { ListType, ObjectType, Type } from '../schema/type.ts';
+import { spend } from '../work/steps.ts';
 import { keyElement, type PathElement, valueElement } from './path-element.ts';
 import { isBuiltIn, zeroFields } from './zero.ts';
 
@@ -118,17 +119,22 @@ function setElement(item: Json): PathElement {
   return valueElement(item);
 }
 
+/** Reading the keys of a large object takes longer than reading the items of a list. */
+const stepsPerKey = 8;
+
 /** Deep equality of JSON values, regardless of key order. */
 export function jsonEqual(left: Json | undefined, right: Json | undefined): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
   if (Array.isArray(left)) {
     if (!Array.isArray(right) || left.length !== right.length) return false;
+    spend(left.length);
     for (let index = 0; index < left.length; index++) if (!jsonEqual(left[index], right[index])) return false;
     return true;
   }
   if (Array.isArray(right)) return false;
   const keys = Object.keys(left);
+  spend(keys.length * stepsPerKey);
   if (keys.length !== Object.keys(right).length) return false;
   for (const key of keys) if (!Object.hasOwn(right, key) || !jsonEqual(left[key], right[key])) return false;
   return true;

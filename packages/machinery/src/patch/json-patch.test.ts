@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../json.ts';
 import { StatusError } from '../status/status.ts';
-import { applyOperations, jsonPatch } from './json-patch.ts';
+import { applyOperations, jsonPatch, UnfitOperation } from './json-patch.ts';
 
 const object = (): JsonObject => ({ kind: 'ConfigMap', data: { a: '1', 'x/y': '2', 'm~n': '3' }, list: ['p', 'q'] });
 
@@ -178,5 +178,38 @@ describe('a JSON patch', () => {
     });
     expect(() => applyOperations(deep, copy)).toThrow('too deeply');
     expect(jsonPatch(deep, '[{"op":"add","path":"/b","value":1}]')).toEqual({ ...deep, b: 1 });
+  });
+});
+
+describe('a JSON patch that causes much work', () => {
+  const large = (): JsonObject => ({ kind: 'Large', list: Array.from({ length: 100_000 }, () => 1), map: {} });
+  const repeat = (operation: JsonObject): string => JSON.stringify(Array.from({ length: 10_000 }, () => operation));
+
+  it.each<[string, JsonObject, JsonObject]>([
+    ['inserts at the beginning of a long list', large(), { op: 'add', path: '/list/0', value: 1 }],
+    ['removes from it', large(), { op: 'remove', path: '/list/0' }],
+    ['moves within it', large(), { op: 'move', from: '/list/0', path: '/list/1' }],
+    [
+      'compares large maps',
+      { kind: 'Large', map: Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, 1])) },
+      { op: 'test', path: '/map', value: Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, 1])) },
+    ],
+  ])('%s is refused', (_what, object, operation) => {
+    expect(errorOf(() => jsonPatch(object, repeat(operation)))).toMatchObject({ code: 413, reason: 'RequestEntityTooLarge' });
+    expect(() => applyOperations(object, JSON.parse(repeat(operation)) as JsonObject[])).toThrow(UnfitOperation);
+  });
+
+  it('is applied if the lists are of an ordinary length', () => {
+    const patched = jsonPatch(
+      { kind: 'Small', list: [] },
+      repeat({ op: 'add', path: '/list/0', value: 1 }).replaceAll('/list/0', '/list/-'),
+    );
+    expect(patched['list']).toHaveLength(10_000);
+    const short: JsonObject = { kind: 'Small', list: Array.from({ length: 1000 }, () => 1) };
+    const operations = Array.from({ length: 5000 }, () => [
+      { op: 'add', path: '/list/0', value: 1 },
+      { op: 'remove', path: '/list/0' },
+    ]).flat();
+    expect(jsonPatch(short, JSON.stringify(operations))).toEqual(short);
   });
 });

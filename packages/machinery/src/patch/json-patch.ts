@@ -2,9 +2,15 @@ import { cloneJson, jsonEqual, own, setOwn } from '../apply/shape.ts';
 import { jsonKind } from '../codec/json.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import * as status from '../status/status.ts';
+import { limitSteps, OutOfSteps, spend } from '../work/steps.ts';
 import { cannotApply, cannotUnmarshal, type PatchReading, parsePatch, patchedObject, refuseTooDeep, withinStack } from './errors.ts';
 
 const mostOperations = 10_000;
+/** Operations move items of long lists and compare large values: ten thousand of them could take minutes. */
+const mostSteps = 5_000_000;
+/** Moving an item of a list to make room for another is quick. */
+const itemsMovedPerStep = 8;
+
 /** Copies double the size, so a few could fill the memory. */
 const mostCopiedBytes = 3 * 1024 * 1024;
 
@@ -19,10 +25,23 @@ export function jsonPatch(object: JsonObject, text: string, reading: PatchReadin
   }
   return withinStack(() => {
     const document: Document = { root: cloneJson(object), copied: 0 };
-    for (const operation of operations) apply(document, operation);
+    withinSteps(
+      () => {
+        for (const operation of operations) apply(document, operation);
+      },
+      () => status.requestTooLarge('The operations of the JSON patch move or compare too much; use fewer operations, or a merge patch'),
+    );
     refuseTooDeep(document.root);
     return patchedObject(document.root);
   });
+}
+
+function withinSteps(work: () => void, refusal: () => Error): void {
+  try {
+    limitSteps(mostSteps, work);
+  } catch (error) {
+    throw error instanceof OutOfSteps ? refusal() : error;
+  }
 }
 
 /** An operation that cannot be applied. `document` is the object before the operation. */
@@ -43,13 +62,18 @@ export function applyOperations(object: JsonObject, operations: readonly JsonObj
   if (operations.length > mostOperations) throw new UnfitOperation(operations[mostOperations]!, object);
   return withinStack(() => {
     const document: Document = { root: cloneJson(object), copied: 0 };
-    for (const operation of operations) {
-      try {
-        apply(document, operation);
-      } catch (error) {
-        throw error instanceof status.StatusError ? new UnfitOperation(operation, document.root) : error;
+    let current = operations[0];
+    const unfit = (): Error => new UnfitOperation(current!, document.root);
+    withinSteps(() => {
+      for (const operation of operations) {
+        current = operation;
+        try {
+          apply(document, operation);
+        } catch (error) {
+          throw error instanceof status.StatusError ? unfit() : error;
+        }
       }
-    }
+    }, unfit);
     refuseTooDeep(document.root);
     return document.root;
   });
@@ -90,6 +114,7 @@ interface Place {
 }
 
 function apply(document: Document, operation: JsonObject): void {
+  spend(1);
   const value = own(operation, 'value') ?? null;
   switch (own(operation, 'op')) {
     case 'add':
@@ -151,12 +176,19 @@ function read({ container, key }: Place): Json {
 function add({ container, key }: Place, value: Json): void {
   if (!Array.isArray(container)) setOwn(container, key, value);
   else if (key === '-') container.push(value);
-  else container.splice(indexIn(key, container.length + 1), 0, value);
+  else {
+    const index = indexIn(key, container.length + 1);
+    spend((container.length - index) / itemsMovedPerStep);
+    container.splice(index, 0, value);
+  }
 }
 
 function remove({ container, key }: Place): void {
-  if (Array.isArray(container)) container.splice(indexIn(key, container.length), 1);
-  else if (Object.hasOwn(container, key)) delete container[key];
+  if (Array.isArray(container)) {
+    const index = indexIn(key, container.length);
+    spend((container.length - index) / itemsMovedPerStep);
+    container.splice(index, 1);
+  } else if (Object.hasOwn(container, key)) delete container[key];
   else throw cannotApply();
 }
 

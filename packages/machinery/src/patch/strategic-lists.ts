@@ -18,18 +18,20 @@ export interface PatchList {
 export function mergeItems(live: Json[], change: Json[], list: PatchList): Json[] {
   if (live.length === 0 && change.length === 0) return live;
   if (itemKind(live, change) !== 'map') {
-    if (list.deletes) return live.filter((item) => !change.includes(item));
+    const gone = new Set(list.deletes ? change : []);
+    if (list.deletes) return live.filter((item) => !gone.has(item));
     return inOrder([...new Set([...live, ...change])], { order: change, serverOrder: live, key: undefined });
   }
   const key = list.rule.mergeKey;
   if (key === undefined || key === '') throw serverError(`cannot merge lists of maps without merge key`);
   const { original, changes } = bySpecialItems(live, change as JsonObject[], key);
   const merged = [...original];
+  const indexes = positionsIn(merged, key);
   for (const item of changes) {
-    const value = keyOf(item, key);
-    const index = indexOfKey(merged, key, value);
-    if (index >= 0) merged[index] = list.mergeItem(merged[index] as JsonObject, item);
-    else merged.push(withoutNulls(item));
+    const value = identityOf(keyOf(item, key));
+    const index = indexes.get(value);
+    if (index !== undefined) merged[index] = list.mergeItem(merged[index] as JsonObject, item);
+    else indexes.set(value, merged.push(withoutNulls(item)) - 1);
   }
   return inOrder(merged, { order: changes, serverOrder: original, key });
 }
@@ -55,17 +57,35 @@ function keyOf(item: Json, key: string): Json {
   return value;
 }
 
-function indexOfKey(list: readonly Json[], key: string, value: Json): number {
-  return list.findIndex((item, index) => {
-    if (!isObject(item)) throw serverError(`value for key ${index} is not a map`);
-    const other = own(item, key);
-    return other !== undefined && jsonEqual(other, value);
-  });
+/** Where each item is first, by the identity of its key, or by its own if there is no key. Lists may have many thousands of items. */
+function positionsIn(list: readonly Json[], key: string | undefined): Map<string, number> {
+  const positions = new Map<string, number>();
+  for (const [index, item] of list.entries()) {
+    const identity = itemIdentity(item, key);
+    if (identity !== undefined && !positions.has(identity)) positions.set(identity, index);
+  }
+  return positions;
+}
+
+function itemIdentity(item: Json, key: string | undefined): string | undefined {
+  if (key === undefined) return identityOf(item);
+  const value = isObject(item) ? own(item, key) : undefined;
+  return value === undefined ? undefined : identityOf(value);
+}
+
+/** The same text for equal values, and for no others. */
+function identityOf(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(identityOf).join()}]`;
+  if (isObject(value)) {
+    const keys = Object.keys(value).sort();
+    return `{${keys.map((name) => `${JSON.stringify(name)}:${identityOf(value[name]!)}`).join()}}`;
+  }
+  return typeof value === 'string' ? JSON.stringify(value) : typeof value === 'bigint' ? `${value}n` : String(value);
 }
 
 /** Executes the items with a directive; returns the resulting list and the other items. */
 function bySpecialItems(live: Json[], change: readonly JsonObject[], key: string): { original: Json[]; changes: JsonObject[] } {
-  let original = [...live];
+  const deleted = new Set<string>();
   let replaces = false;
   const changes: JsonObject[] = [];
   for (const item of change) {
@@ -73,8 +93,7 @@ function bySpecialItems(live: Json[], change: readonly JsonObject[], key: string
     if (directive === undefined) {
       changes.push(item);
     } else if (directive === 'delete') {
-      const value = keyOf(item, key);
-      original = original.filter((other) => !jsonEqual(isObject(other) ? own(other, key) : undefined, value));
+      deleted.add(identityOf(keyOf(item, key)));
     } else if (directive === 'replace') {
       replaces = true;
     } else if (directive === 'merge') {
@@ -83,7 +102,12 @@ function bySpecialItems(live: Json[], change: readonly JsonObject[], key: string
       throw serverError(`unknown patch type: ${printValue(directive)} in map: ${printValue(item)}`);
     }
   }
-  return replaces ? { original: changes, changes: [] } : { original, changes };
+  if (replaces) return { original: changes, changes: [] };
+  const isKept = (item: Json): boolean => {
+    const identity = itemIdentity(item, key);
+    return identity === undefined || !deleted.has(identity);
+  };
+  return { original: deleted.size === 0 ? [...live] : live.filter(isKept), changes };
 }
 
 interface Ordering {
@@ -93,38 +117,39 @@ interface Ordering {
   readonly key: string | undefined;
 }
 
-function position(list: readonly Json[], item: Json, key: string | undefined): number {
-  if (key === undefined) return list.indexOf(item);
-  const value = isObject(item) ? own(item, key) : undefined;
-  return list.findIndex((other) => isObject(other) && jsonEqual(own(other, key), value));
-}
-
 /** The patch's items in its order, the others in theirs, interleaved as in the live list where possible. */
 function inOrder(items: readonly Json[], { order, serverOrder, key }: Ordering): Json[] {
   if (key !== undefined) for (const item of [...items, ...order]) keyOf(item, key);
-  const place = (list: readonly Json[], item: Json): number => {
-    const index = position(list, item, key);
-    return index < 0 ? list.length : index;
-  };
-  const byOrder = (list: readonly Json[]) => (left: Json, right: Json) => place(list, left) - place(list, right);
-  const patched = items.filter((item) => position(order, item, key) >= 0).sort(byOrder(order));
-  const others = items.filter((item) => position(order, item, key) < 0).sort(byOrder(serverOrder));
+  const wanted = positionsIn(order, key);
+  const stored = positionsIn(serverOrder, key);
+  const placed = items.map((item): Placed => {
+    const identity = itemIdentity(item, key);
+    const place = (positions: Map<string, number>): number | undefined => (identity === undefined ? undefined : positions.get(identity));
+    return { item, wanted: place(wanted), stored: place(stored) };
+  });
+  const patched = placed.filter((one) => one.wanted !== undefined).sort((one, other) => one.wanted! - other.wanted!);
+  const others = placed.filter((one) => one.wanted === undefined).sort((one, other) => last(one.stored) - last(other.stored));
   const result: Json[] = [];
   let left = 0;
   let right = 0;
   while (left < others.length || right < patched.length) {
-    const other = others[left];
-    const mine = patched[right];
-    const takeOther = right >= patched.length || (left < others.length && comesFirst(serverOrder, { first: other!, second: mine!, key }));
-    result.push(takeOther ? others[left++]! : patched[right++]!);
+    const takeOther = right >= patched.length || (left < others.length && comesFirst(others[left]!, patched[right]!));
+    result.push((takeOther ? others[left++]! : patched[right++]!).item);
   }
   return result;
 }
 
-function comesFirst(list: readonly Json[], { first, second, key }: { first: Json; second: Json; key: string | undefined }): boolean {
-  const left = position(list, first, key);
-  const right = position(list, second, key);
-  return left >= 0 && right >= 0 && left < right;
+/** An item, and where the patch and the live list have it. */
+interface Placed {
+  readonly item: Json;
+  readonly wanted: number | undefined;
+  readonly stored: number | undefined;
+}
+
+const last = (position: number | undefined): number => position ?? Number.MAX_SAFE_INTEGER;
+
+function comesFirst(one: Placed, other: Placed): boolean {
+  return one.stored !== undefined && other.stored !== undefined && one.stored < other.stored;
 }
 
 interface OrderedMerge {

@@ -213,4 +213,11 @@ describe('every strategic merge patch', () => {
     for (let depth = 0; depth < 50_000; depth++) deep = { a: deep };
     expect(errorOf(() => strategicMergePatch(deep, '{}', configMap)).code).toBe(400);
   });
+
+  it('of a list with many thousands of items looks up each item once', () => {
+    const items = (value: string): Json[] => Array.from({ length: 20_000 }, (_, index) => ({ name: `V${index}`, value }));
+    const change = { name: 'a', env: items('2').toReversed(), '$setElementOrder/env': items('2').toReversed() };
+    const patched = patch(withContainers({ name: 'a', env: items('1') }), withContainers(change));
+    expect(containersOf(patched)).toEqual([{ name: 'a', env: items('2').toReversed() }]);
+  });
 });

@@ -60,12 +60,13 @@ function applyRetainKeys(original: JsonObject, patch: JsonObject): JsonObject {
   if (retained === undefined) return patch;
   const wrong = 'invalid patch format of retainKeys';
   if (!Array.isArray(retained)) throw status.badRequest(wrong);
+  const kept: ReadonlySet<Json> = new Set(retained);
   const changes = without(patch, retainKey);
   for (const key of Object.keys(changes)) {
     if (changes[key] === null || key.startsWith(deletePrefix) || key.startsWith(orderPrefix)) continue;
-    if (!retained.includes(key)) throw status.badRequest(wrong);
+    if (!kept.has(key)) throw status.badRequest(wrong);
   }
-  for (const key of Object.keys(original)) if (!retained.includes(key)) delete original[key];
+  for (const key of Object.keys(original)) if (!kept.has(key)) delete original[key];
   return changes;
 }
 
