@@ -14,6 +14,7 @@ const order = [
   'store',
   'apiserver',
   'client',
+  'serving',
   'controller',
   'controllers',
   'platform',
@@ -24,6 +25,7 @@ const order = [
   'serverless',
   'node-agent',
   'runtime-api',
+  'console',
   'gateway',
   'hosting',
 ];
@@ -156,7 +158,7 @@ function layerFault(
   const entry = `.${reached.target.slice(`@capstan/${to}`.length)}`;
   if (!Object.hasOwn(reached.exports, entry)) return `${reached.target} is not exported by @capstan/${to}`;
   if (to === 'testbed') return from.isTest ? undefined : 'the testbed is for tests only';
-  if (to === 'cli' || to === 'console') return `apps must not be imported`;
+  if (to === 'cli' || to === 'console-pages') return `apps must not be imported`;
   if (!from.home.startsWith('packages/')) return undefined;
   const name = from.home.slice('packages/'.length);
   if (name === 'testbed') return 'the testbed runs Capstan as a program and must not import other packages';
@@ -172,6 +174,7 @@ function homeOf(file: string): string {
 }
 
 function folderOf(name: string): string {
-  if (name === 'cli' || name === 'console') return `apps/${name}`;
+  if (name === 'cli') return 'apps/cli';
+  if (name === 'console-pages') return 'apps/console';
   return ['e2e', 'load', 'robustness'].includes(name) ? `tests/${name}` : `packages/${name}`;
 }

@@ -1,5 +1,5 @@
 /** Bundles the command into `dist`, so that a start reads a handful of JavaScript files instead of hundreds of TypeScript ones. */
-import { cpSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
@@ -41,6 +41,9 @@ for (const generated of ['packages/machinery/src/generated', 'packages/apiserver
 const adapters = join(root, 'packages/apps/src/adapters');
 for (const folder of globSync('*/scripts', { cwd: adapters }))
   cpSync(join(adapters, folder), join(output, 'adapters', folder), { recursive: true });
+// The pages of the console, if they are built. Without them, the process says so.
+const pages = join(root, 'apps/console/dist');
+if (existsSync(pages)) cpSync(pages, join(output, 'console'), { recursive: true });
 // The packages with Node for other platforms, which `capstan node archive` fetches.
 writeFileSync(join(output, 'generated/runtimes.json'), `${JSON.stringify(runtimePackages(), undefined, 2)}\n`);
 

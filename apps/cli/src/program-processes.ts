@@ -1,6 +1,9 @@
 import { type Command, Option } from 'commander';
+import type { ConsoleServerFlags } from './commands/console-server.ts';
 import type { ControllerManagerFlags } from './commands/manager-settings.ts';
 import {
+  defaultConsoleHealthPort,
+  defaultConsolePort,
   defaultDataDirectory,
   defaultHealthPort,
   defaultPlatformHealthPort,
@@ -115,6 +118,46 @@ export function addRuntimeApi(program: Command): void {
         ),
     )
     .action(async (flags: RuntimeApiFlags) => (await import('./commands/runtime-api.ts')).runtimeApi(flags));
+}
+
+/** `capstan console-server`. */
+export function addConsoleServer(program: Command): void {
+  program
+    .command('console-server')
+    .description('Run only the console for browsers, in front of any API server.')
+    .addOption(new Option('-c, --config <file>', 'YAML file with all settings; flags override it'))
+    .addOption(new Option('-k, --kubeconfig <file>', 'the API server; credentials in it are not used').conflicts('dataDir'))
+    .addOption(
+      new Option('-d, --data-dir <dir>', `use the console.kubeconfig that the API server created here (default: ${defaultDataDirectory})`),
+    )
+    .addOption(
+      new Option('-p, --port <number>', `port to listen on; 0 for any (default: ${defaultConsolePort})`).argParser(parseHealthPort),
+    )
+    .addOption(
+      new Option(
+        '--health-port <number>',
+        `port for /livez, /readyz and /metrics; 0 for any (default: ${defaultConsoleHealthPort})`,
+      ).argParser(parseHealthPort),
+    )
+    .addOption(new Option('--rest-url <url>', `the REST API (default: http://127.0.0.1:${defaultRestPort})`))
+    .addOption(logFormatOption())
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan console-server --data-dir ./data', 'with an API server on this machine'],
+        ['capstan console-server --config capstan.yaml', 'use the section "console" of the file'],
+        ['capstan console', 'get a link to sign in'],
+      ) +
+        settingsHelp(
+          ['listen: { host: 0.0.0.0, port: 8443 }', 'anything but loopback is served over https'],
+          ['names: [console.example.com]', 'in the addresses that browsers use'],
+          ['tls: { certificateFile: c.crt, keyFile: c.key }', "by default one of the platform's own authority"],
+          ['runtimeApi: { url: "http://127.0.0.1:6444" }', 'the REST API'],
+          ['sessions: { idleMinutes: 720, maxAgeMinutes: 1440 }', ''],
+          ['enabled: false', 'for "capstan up": do not start it'],
+        ),
+    )
+    .action(async (flags: ConsoleServerFlags) => (await import('./commands/console-server.ts')).consoleServer(flags));
 }
 
 export function addStatus(program: Command): void {

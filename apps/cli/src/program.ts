@@ -16,7 +16,7 @@ import { addBindings, kubeconfigOption } from './program-bindings.ts';
 import { addHelp } from './program-help.ts';
 import { addKubelets } from './program-kubelets.ts';
 import { addNodes } from './program-nodes.ts';
-import { addControllers, addRuntimeApi, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
+import { addConsoleServer, addControllers, addRuntimeApi, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
 import { addQuotas } from './program-quotas.ts';
 import { addSession } from './program-session.ts';
 import { addTasks } from './program-tasks.ts';
@@ -118,6 +118,7 @@ export function createProgram(): Command {
     .addOption(etcdOption())
     .addOption(runtimeConfigOption())
     .addOption(new Option('--no-node', 'do not make this machine a node of the fleet'))
+    .addOption(new Option('--no-console', 'do not start the console for browsers'))
     .addOption(new Option('--gpus <file>', 'a file that declares GPUs of this machine, instead of looking for real ones'))
     .addOption(logFormatOption())
     .addHelpText(
@@ -139,6 +140,7 @@ export function createProgram(): Command {
           ['  concurrency: { namespace: 8 }', ''],
           ['platformControllers: {}', 'settings of "capstan platform-controllers"'],
           ['runtimeApi: {}', 'settings of "capstan runtime-api"'],
+          ['console: {}', 'settings of "capstan console-server"'],
         ),
     )
     .action(async (flags: UpFlags) => {
@@ -166,6 +168,7 @@ export function createProgram(): Command {
     .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
   addControllers(program);
   addRuntimeApi(program);
+  addConsoleServer(program);
   addStatus(program);
   addAudit(program);
   addUsage(program);

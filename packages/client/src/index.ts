@@ -9,6 +9,7 @@ export type { Change, IndexFunction } from './informer/cache.ts';
 export { dropManagedFields, type FactoryOptions, InformerFactory, type InformerSelection } from './informer/factory.ts';
 export { type ChangeHandler, Informer, type InformerOptions } from './informer/informer.ts';
 export { clusterOf, formatKey, keyText, type ObjectKey, objectKey, parseKey } from './informer/key.ts';
+export { Reflector, type ReflectorOptions, type Sink } from './informer/reflector.ts';
 export { SharedTexts } from './informer/shared-texts.ts';
 export { type Connection, connectionOf, type Impersonation } from './kubeconfig/connection.ts';
 export { defaultConnection, type InClusterOptions, inClusterConnection } from './kubeconfig/in-cluster.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 await buildCapstan();
 
-const processNames = ['apiserver', 'controller-manager', 'platform-controllers', 'runtime-api', 'node-agent'];
+const processNames = ['apiserver', 'controller-manager', 'platform-controllers', 'runtime-api', 'console', 'node-agent'];
 
 /** A part of what `capstan status` prints of a process. */
 interface Reported {

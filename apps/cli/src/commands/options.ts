@@ -12,6 +12,8 @@ export const defaultHealthPort = 10_257;
 export const defaultPlatformHealthPort = 10_258;
 export const defaultRestPort = 6444;
 export const defaultRestHealthPort = 10_259;
+export const defaultConsolePort = 6445;
+export const defaultConsoleHealthPort = 10_260;
 export const defaultHost = '127.0.0.1';
 
 /** The command-line flags of `capstan apiserver`. Flags override the file. */

@@ -8,6 +8,8 @@ import { type ApiServerFlags, defaultDataDirectory, defaultPort } from './option
 export interface UpFlags extends ApiServerFlags {
   /** False: this machine is no node. */
   readonly node?: boolean;
+  /** False: no console for browsers. */
+  readonly console?: boolean;
   /** A file that declares the GPUs of this machine. */
   readonly gpus?: string;
 }
@@ -30,6 +32,7 @@ export function processTable(flags: UpFlags, file: WholeConfig): readonly Proces
       optional: true,
     },
     ...(file.runtimeApi?.enabled === 'false' ? [] : [restApi(flags, file)]),
+    ...(flags.console === false || file.console?.enabled === 'false' ? [] : [consoleFor(flags, file)]),
     ...(flags.node === false || usesEtcd(flags, file) ? [] : [localNode(flags, file)]),
   ];
 }
@@ -37,7 +40,6 @@ export function processTable(flags: UpFlags, file: WholeConfig): readonly Proces
 /** Beside the API server: one port above its, unless the file says otherwise. */
 function restApi(flags: UpFlags, file: WholeConfig): ProcessDescription {
   const { listen, health } = file.runtimeApi ?? {};
-  const port = Number(flags.port ?? file.apiserver?.listen?.port ?? defaultPort) + 1;
   return {
     name: 'runtime-api',
     command: {
@@ -45,13 +47,38 @@ function restApi(flags: UpFlags, file: WholeConfig): ProcessDescription {
       args: [
         'runtime-api',
         ...commonArguments(flags),
-        ...(listen?.port === undefined ? ['--port', String(port % 65_536)] : []),
+        ...(listen?.port === undefined ? ['--port', portAbove(1, flags, file)] : []),
         ...(health?.port === undefined ? ['--health-port', '0'] : []),
       ],
     },
     needs: ['apiserver'],
     optional: true,
   };
+}
+
+/** Two ports above the API server, in front of it and of the REST API. */
+function consoleFor(flags: UpFlags, file: WholeConfig): ProcessDescription {
+  const { listen, health } = file.console ?? {};
+  const restPort = file.runtimeApi?.listen?.port ?? portAbove(1, flags, file);
+  return {
+    name: 'console',
+    command: {
+      type: 'own',
+      args: [
+        'console-server',
+        ...commonArguments(flags),
+        ...(listen?.port === undefined ? ['--port', portAbove(2, flags, file)] : []),
+        ...(health?.port === undefined ? ['--health-port', '0'] : []),
+        ...['--rest-url', `http://127.0.0.1:${restPort}`],
+      ],
+    },
+    needs: ['apiserver'],
+    optional: true,
+  };
+}
+
+function portAbove(by: number, flags: UpFlags, file: WholeConfig): string {
+  return String((Number(flags.port ?? file.apiserver?.listen?.port ?? defaultPort) + by) % 65_536);
 }
 
 /** This machine as a node of its own fleet. Where several machines share a store, owners enrol those that shall be nodes. */

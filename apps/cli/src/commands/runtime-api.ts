@@ -1,15 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { settleMemory } from '@capstan/apiserver/settle';
 import { type Connection, tokenFileCredentials } from '@capstan/client';
 import { defaultLimits, type RestLimits, startRuntimeApi } from '@capstan/runtime-api';
 import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type RuntimeApiConfig, runtimeApiShape } from '../config/runtime-api.ts';
-import { explain, Failure } from '../failure.ts';
+import { explain } from '../failure.ts';
 import { type LogFormat, processLog } from '../log.ts';
 import { announceReady } from '../supervise/description.ts';
 import { withCurrentAuthority } from './kubeconfig.ts';
 import { defaultDataDirectory, defaultRestHealthPort, defaultRestPort } from './options.ts';
+import { addressOf, readPem, untilAborted } from './serving.ts';
 import { shutdownSignal } from './shutdown.ts';
 
 export interface RuntimeApiFlags {
@@ -68,7 +68,7 @@ async function serve({ settings, connection, write }: Run, signal: AbortSignal):
     ],
     health: { url: `${addressOf('http', health.host, api.healthPort)}/readyz` },
   });
-  await aborted(signal);
+  await untilAborted(signal);
 }
 
 function settingsOf(flags: RuntimeApiFlags, config: ProcessConfig<RuntimeApiConfig>) {
@@ -100,21 +100,4 @@ function limitsOf(file: RuntimeApiConfig['limits'] = {}): RestLimits {
     },
     streams: { ...streams, perUser: file.streamsPerUser ?? streams.perUser, overall: file.streams ?? streams.overall },
   };
-}
-
-function readPem(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new Failure('usage', `${path}: cannot be read: ${(error as Error).message}. Correct "tls" in the configuration file.`, error);
-  }
-}
-
-function addressOf(scheme: string, host: string, port: number): string {
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((done) => signal.addEventListener('abort', () => done(), { once: true }));
 }

@@ -129,6 +129,6 @@ test('names the section of a setting that belongs in one', () => {
   );
   expect(complaint('signing: {}\n')).toContain('"signing" belongs in the section "controllerManager"');
   expect(complaint('apiservers: {}\n')).toContain(
-    'expected one of dataDirectory, logFormat, apiserver, controllerManager, platformControllers, runtimeApi. Did you mean "apiserver"?',
+    'expected one of dataDirectory, logFormat, apiserver, controllerManager, platformControllers, runtimeApi, console. Did you mean "apiserver"?',
   );
 });

@@ -3,7 +3,7 @@ import { readConfig } from './file.ts';
 import { oneOf, type Shape, section, text, unchecked } from './shape.ts';
 
 /** The sections of the configuration file, one for each process. */
-const sections = ['apiserver', 'controllerManager', 'platformControllers', 'runtimeApi'] as const;
+const sections = ['apiserver', 'controllerManager', 'platformControllers', 'runtimeApi', 'console'] as const;
 type SectionName = (typeof sections)[number];
 
 /** The part of the file that one process uses. */
@@ -68,6 +68,7 @@ export interface WholeConfig {
     readonly listen?: { readonly port?: string };
     readonly health?: { readonly port?: string };
   };
+  readonly console?: WholeConfig['runtimeApi'];
 }
 
 export interface ManagerSection {

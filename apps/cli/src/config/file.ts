@@ -21,7 +21,7 @@ function readText(file: string): string {
 }
 
 function fromFile(value: unknown, base: string, key = ''): unknown {
-  if (typeof value === 'string' && (key === 'dataDirectory' || key.endsWith('File'))) return resolve(base, value);
+  if (typeof value === 'string' && (key.endsWith('Directory') || key.endsWith('File'))) return resolve(base, value);
   if (Array.isArray(value)) return value.map((item) => fromFile(item, base, key));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, fromFile(inner, base, name)]));

@@ -1,3 +1,4 @@
+import { isLoopback } from '@capstan/serving';
 import { checked, section, text, truth, wholeNumber } from './shape.ts';
 
 const path = text('a path');
@@ -30,7 +31,3 @@ export const runtimeApiShape = checked(
 );
 
 export type RuntimeApiConfig = ReturnType<typeof runtimeApiShape>;
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
-}

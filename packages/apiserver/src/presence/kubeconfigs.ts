@@ -22,8 +22,9 @@ export async function writeKubeconfigs(
     // They run beside this server and must work even if the load balancer or DNS fails.
     if (keyPair !== undefined) await writeWhole(join(directory, file), yaml(userKubeconfig(pki, localUrl, { name, keyPair })));
   }
-  // It acts for its callers only, with their tokens.
-  await writeWhole(join(directory, 'runtime-api.kubeconfig'), yaml(anonymousKubeconfig(pki, localUrl)));
+  // These act for their callers only, with their tokens.
+  for (const file of ['runtime-api.kubeconfig', 'console.kubeconfig'])
+    await writeWhole(join(directory, file), yaml(anonymousKubeconfig(pki, localUrl)));
   // Written last: its existence means that the server is ready.
   const path = join(directory, 'admin.kubeconfig');
   const existing = await readIfThere(path);

@@ -40,6 +40,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Called once when it works again after failures. */
   readonly onRecovered?: (() => void) | undefined;
+  /** In milliseconds: the longest wait between two attempts, unless the server asks for more. */
+  readonly longestWait?: number | undefined;
   readonly random?: (() => number) | undefined;
 }
 
@@ -56,7 +58,7 @@ export class Reflector<T extends KubeObject> {
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
     this.#random = options.random ?? Math.random;
-    this.#backoff = new Backoff({ base: 200, max: 30_000, random: this.#random });
+    this.#backoff = new Backoff({ base: 200, max: options.longestWait ?? 30_000, random: this.#random });
   }
 
   /** The version up to which the sink is complete. */

@@ -1,31 +1,8 @@
-import type { IncomingMessage } from 'node:http';
 import { isObject, type JsonObject } from '@capstan/machinery';
 import { Problem } from '../problems/problem.ts';
 
 /** Deeper than any field of our kinds, and shallow enough for every function that recurses. */
 const deepest = 64;
-
-/** Reads a body up to the limit. */
-export function readBody(incoming: IncomingMessage, limit: number): Promise<string> {
-  const tooLarge = (): Problem => new Problem('body_too_large', `Expected a body of at most ${limit} bytes.`);
-  if (Number(incoming.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge());
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    incoming.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > limit) {
-        incoming.removeAllListeners('data').pause();
-        reject(tooLarge());
-      } else chunks.push(chunk);
-    });
-    incoming.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
-    incoming.on('error', () => reject(new Problem('request_timeout', 'The body was not sent completely.')));
-    incoming.on('close', () => {
-      if (!incoming.readableEnded) reject(new Problem('request_timeout', 'The body was not sent completely.'));
-    });
-  });
-}
 
 /** The JSON object in a body. */
 export function parseObject(text: string): JsonObject {

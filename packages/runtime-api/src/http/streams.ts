@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { claimsOf } from '@capstan/serving';
 import { Problem } from '../problems/problem.ts';
-import { claimsOf } from '../upstream/workspace.ts';
 
 export interface StreamLimits {
   /** Open streams of one user. */
@@ -87,18 +87,4 @@ function userKey(authorization: string): string {
   return createHash('sha256')
     .update(typeof sub === 'string' ? JSON.stringify([iss, sub]) : authorization)
     .digest('base64url');
-}
-
-/** Writes to a response, and waits while its reader is slow. Undefined if there is nothing to wait for. */
-export function writeSlowly(response: ServerResponse, text: string, { patience }: StreamLimits): Promise<void> | undefined {
-  if (response.write(text) || response.destroyed) return undefined;
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => response.destroy(), patience);
-    const go = (): void => {
-      clearTimeout(timer);
-      response.off('drain', go).off('close', go);
-      resolve();
-    };
-    response.on('drain', go).on('close', go);
-  });
 }

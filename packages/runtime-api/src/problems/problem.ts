@@ -1,5 +1,6 @@
 import { type ProblemBody, type ProblemCode, type ProblemField, problemCodes } from '@capstan/api';
 import { ApiError, ConnectionError } from '@capstan/client';
+import { BodyFault } from '@capstan/serving';
 
 export const problemType = 'application/problem+json';
 
@@ -89,6 +90,7 @@ const codesByStatus: Readonly<Record<number, ProblemCode>> = {
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof ApiError) return problemOfApiError(error);
+  if (error instanceof BodyFault) return new Problem(error.fault === 'too-large' ? 'body_too_large' : 'request_timeout', error.message);
   if (error instanceof ConnectionError) {
     if (error.fault === 'response-timeout' || error.fault === 'idle-timeout')
       return new Problem(

@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { restPath } from '@capstan/api';
 import { ConnectionError, type Transport } from '@capstan/client';
 import { Metrics } from '@capstan/machinery';
+import { UpstreamHealth } from '@capstan/serving';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { UpstreamHealth } from './health.ts';
 import { type RestServer, startRestServer } from './server.ts';
 
 /** Paths that reached the API server. */

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { platformWorkspace } from '@capstan/api';
-import { Client, type Connection, type Credentials, fixedCredentials, HttpTransport } from '@capstan/client';
+import { Client, type Connection, type Credentials, HttpTransport } from '@capstan/client';
 import { startHealthServer } from '@capstan/controller';
 import { Metrics } from '@capstan/machinery';
+import { anonymousConnection, UpstreamHealth } from '@capstan/serving';
 import { type JobOptions, JobWorker } from '../jobs/worker.ts';
-import { UpstreamHealth } from './health.ts';
 import { type RestServerOptions, startRestServer } from './server.ts';
 
 export interface RuntimeApiOptions extends Pick<RestServerOptions, 'host' | 'port' | 'tls' | 'log' | 'limits'> {
@@ -29,16 +29,7 @@ export interface RuntimeApi extends AsyncDisposable {
 /** Starts the REST API: a stateless process without rights of its own, apart from those for jobs. */
 export async function startRuntimeApi({ connection, healthAt, jobs, ...options }: RuntimeApiOptions): Promise<RuntimeApi> {
   await using stack = new AsyncDisposableStack();
-  // Callers bring their own tokens. With a certificate of this process, a request without a valid token would act as this process.
-  const { server, ca, insecure, tlsServerName, namespace } = connection;
-  const anonymous: Connection = {
-    server: new URL(server).origin,
-    credentials: fixedCredentials({}),
-    namespace,
-    ...(ca !== undefined && { ca }),
-    ...(insecure !== undefined && { insecure }),
-    ...(tlsServerName !== undefined && { tlsServerName }),
-  };
+  const anonymous = anonymousConnection(connection);
   const transport = stack.use(new HttpTransport(anonymous, { userAgent: 'capstan-runtime-api', timeouts: { response: 30_000 } }));
   const metrics = new Metrics();
   const health = new UpstreamHealth(transport);

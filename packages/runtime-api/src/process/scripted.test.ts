@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { restPath } from '@capstan/api';
 import type { Outgoing, Received, Transport } from '@capstan/client';
 import { Metrics } from '@capstan/machinery';
+import { UpstreamHealth } from '@capstan/serving';
 import { describe, expect, test } from 'vitest';
-import { UpstreamHealth } from './health.ts';
 import { startRestServer } from './server.ts';
 
 type Script = (outgoing: Outgoing) => Received;

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { Socket } from 'node:net';
 import { type ProblemCode, restPath } from '@capstan/api';
 import type { Transport } from '@capstan/client';
 import type { Metrics } from '@capstan/machinery';
-import { parseObject, readBody } from '../http/body.ts';
-import { type ConnectionLimits, limitConnections } from '../http/connections.ts';
+import { type ConnectionLimits, limitConnections, listen, readBody, stopListening, Upstream, type UpstreamHealth } from '@capstan/serving';
+import { parseObject } from '../http/body.ts';
 import { checkName } from '../http/parameters.ts';
 import { type StreamLimits, Streams } from '../http/streams.ts';
 import { parseAddress } from '../http/url.ts';
@@ -17,8 +16,6 @@ import type { Call, Reply } from '../routes/call.ts';
 import { Router } from '../routes/match.ts';
 import type { Route } from '../routes/route.ts';
 import { productRoutes } from '../routes/table.ts';
-import { Upstream } from '../upstream/upstream.ts';
-import type { UpstreamHealth } from './health.ts';
 import { RequestMetrics } from './metrics.ts';
 
 export interface RestLimits {
@@ -58,8 +55,6 @@ export interface RestServer extends AsyncDisposable {
 
 /** In bytes: a token with many groups is large. */
 const largestHeaders = 64 * 1024;
-/** In milliseconds: how long requests may take to end when the server stops. */
-const stopWithin = 5_000;
 
 /** Serves the REST API. */
 export async function startRestServer(options: RestServerOptions): Promise<RestServer> {
@@ -86,28 +81,14 @@ export async function startRestServer(options: RestServerOptions): Promise<RestS
   server.on('clientError', refuseMalformed);
   options.metrics.gauge('capstan_rest_streams', 'Open streams.', { read: () => streams.count });
   options.metrics.gauge('capstan_rest_connections', 'Open connections.', { read: openConnections });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host, resolve);
-  });
+  const port = await listen(server, options);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     async [Symbol.asyncDispose]() {
       streams.end();
-      await stopped(server);
+      await stopListening(server);
     },
   };
-}
-
-function stopped(server: Server): Promise<void> {
-  const timer = setTimeout(() => server.closeAllConnections(), stopWithin);
-  return new Promise((resolve) => {
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }
 
 interface Desk extends RestServerOptions {

@@ -1,6 +1,6 @@
 import { ApiError, LineSplitter, type Received } from '@capstan/client';
 import { isObject, type KubeObject, type Status } from '@capstan/machinery';
-import { writeSlowly } from '../http/streams.ts';
+import { writePatiently } from '@capstan/serving';
 import { Problem, problemOf } from '../problems/problem.ts';
 import type { Call, Reply } from '../routes/call.ts';
 import { toRest } from './mapping.ts';
@@ -74,7 +74,7 @@ function relay(answer: Received, { response, streams }: Call, writer: EventWrite
     const chunk = text;
     text = '';
     // The API server is not read while the reader is slow, so nothing piles up here.
-    const waiting = writeSlowly(response, chunk, streams.limits);
+    const waiting = writePatiently(response, chunk, streams.limits.patience);
     if (writer.isOver) answer.destroy();
     return waiting;
   });

@@ -1,5 +1,5 @@
+import { writePatiently } from '@capstan/serving';
 import { truth, wholeNumber } from '../http/parameters.ts';
-import { writeSlowly } from '../http/streams.ts';
 import type { Call, Reply } from '../routes/call.ts';
 import { placeOf } from './place.ts';
 import type { RestResource } from './resource.ts';
@@ -34,7 +34,9 @@ export async function sendLogs(resource: RestResource, call: Call): Promise<Repl
       'x-content-type-options': 'nosniff',
     });
     response.flushHeaders();
-    await answer.read(longestSilence, (text) => (response.destroyed ? answer.destroy() : writeSlowly(response, text, streams.limits)));
+    await answer.read(longestSilence, (text) =>
+      response.destroyed ? answer.destroy() : writePatiently(response, text, streams.limits.patience),
+    );
     response.end();
   } catch (error) {
     // A response that has begun can only be cut short, so that readers notice.

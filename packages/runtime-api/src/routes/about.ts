@@ -1,6 +1,6 @@
+import type { UpstreamHealth } from '@capstan/serving';
 import { docsPage, docsPolicy } from '../openapi/docs-page.ts';
 import { openApiDocument } from '../openapi/document.ts';
-import type { UpstreamHealth } from '../process/health.ts';
 import type { Route } from './route.ts';
 
 /** The routes about the server itself, for everybody. `all` are the others. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JsonObject } from '@capstan/machinery';
+import type { Upstream } from '@capstan/serving';
 import type { Streams } from '../http/streams.ts';
-import type { Upstream } from '../upstream/upstream.ts';
 
 /** A request that a route handles. */
 export interface Call {

@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { settleMemory } from '@capstan/apiserver/settle';
+import { type Connection, fixedCredentials } from '@capstan/client';
+import { type ConsoleLimits, startConsole } from '@capstan/console';
+import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
+import { type ConsoleConfig, consoleShape, needsCertificate } from '../config/console.ts';
+import { explain } from '../failure.ts';
+import { type LogFormat, processLog } from '../log.ts';
+import { announceReady } from '../supervise/description.ts';
+import { withCurrentAuthority } from './kubeconfig.ts';
+import { defaultConsoleHealthPort, defaultConsolePort, defaultDataDirectory, defaultRestPort } from './options.ts';
+import { addressOf, readPem, untilAborted } from './serving.ts';
+import { shutdownSignal } from './shutdown.ts';
+
+export interface ConsoleServerFlags {
+  readonly config?: string;
+  readonly logFormat?: LogFormat;
+  readonly kubeconfig?: string;
+  readonly dataDir?: string;
+  readonly port?: number;
+  readonly healthPort?: number;
+  readonly restUrl?: string;
+}
+
+/** Serves the console in this process until a signal stops it. */
+export async function consoleServer(flags: ConsoleServerFlags): Promise<void> {
+  const config: ProcessConfig<ConsoleConfig> =
+    flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'console', consoleShape);
+  const settings = settingsOf(flags, config);
+  const signal = shutdownSignal();
+  const write = processLog({ process: 'console', format: flags.logFormat ?? config.logFormat ?? 'text' });
+  settleMemory(signal);
+  try {
+    await withCurrentAuthority({ path: settings.kubeconfigPath, processName: 'console' }, signal, (connection, stop) =>
+      serve({ settings, connection, write }, stop),
+    );
+  } catch (error) {
+    throw explain(error, settings);
+  }
+  if (process.connected) process.disconnect();
+}
+
+interface Run {
+  readonly settings: ReturnType<typeof settingsOf>;
+  readonly connection: Connection;
+  readonly write: (line: string) => void;
+}
+
+async function serve({ settings, connection, write }: Run, signal: AbortSignal): Promise<void> {
+  const { host, port, health, tls, kubeconfigPath, dataDirectory, file } = settings;
+  await using running = await startConsole({
+    connection,
+    rest: settings.rest,
+    host,
+    port,
+    healthAt: health,
+    dataDirectory,
+    pagesDirectory: file.pagesDirectory ?? builtPages(),
+    limits: limitsOf(file),
+    log: write,
+    ...(file.plainText === true && { behindProxy: true }),
+    ...(file.names && { names: file.names }),
+    ...(tls && { tls: { certificate: readPem(tls.certificateFile), key: readPem(tls.keyFile) } }),
+  });
+  const scheme = tls === undefined ? 'http' : 'https';
+  const url = addressOf(scheme, host, running.port);
+  write(`console at ${url}, for the API server ${connection.server}`);
+  announceReady({
+    url,
+    kubeconfigPath,
+    ports: [
+      { name: scheme, host, port: running.port },
+      { name: 'health', host: health.host, port: running.healthPort },
+    ],
+    health: { url: `${addressOf('http', health.host, running.healthPort)}/readyz` },
+  });
+  await untilAborted(signal);
+}
+
+function settingsOf(flags: ConsoleServerFlags, config: ProcessConfig<ConsoleConfig>) {
+  const { settings: file } = config;
+  const dataDirectory = resolve(flags.dataDir ?? config.dataDirectory ?? defaultDataDirectory);
+  const own = join(dataDirectory, 'console.kubeconfig');
+  const fromFile = flags.dataDir === undefined ? (file.kubeconfigFile ?? own) : own;
+  return {
+    file,
+    dataDirectory,
+    kubeconfigPath: flags.kubeconfig === undefined ? fromFile : resolve(flags.kubeconfig),
+    host: file.listen?.host ?? '127.0.0.1',
+    port: flags.port ?? file.listen?.port ?? defaultConsolePort,
+    health: { host: file.health?.host ?? '127.0.0.1', port: flags.healthPort ?? file.health?.port ?? defaultConsoleHealthPort },
+    tls: tlsOf(file, dataDirectory),
+    rest: restConnection(flags, file),
+  };
+}
+
+/** Without a certificate of the owner, the one that the API server made with its own authority. */
+function tlsOf(file: ConsoleConfig, dataDirectory: string) {
+  const { certificateFile, keyFile } = file.tls ?? {};
+  if (certificateFile !== undefined && keyFile !== undefined) return { certificateFile, keyFile };
+  if (!needsCertificate(file)) return undefined;
+  return { certificateFile: join(dataDirectory, 'pki/console.crt'), keyFile: join(dataDirectory, 'pki/console.key') };
+}
+
+function restConnection({ restUrl }: ConsoleServerFlags, { runtimeApi }: ConsoleConfig): Connection {
+  const { url = restUrl ?? `http://127.0.0.1:${defaultRestPort}`, authorityFile } = runtimeApi ?? {};
+  const server = new URL(url).origin;
+  return {
+    server,
+    namespace: 'default',
+    credentials: fixedCredentials({}),
+    ...(authorityFile !== undefined && { ca: readPem(authorityFile) }),
+  };
+}
+
+/** Beside the bundled program, or where the sources build them. */
+function builtPages(): string {
+  const [bundled, fromSources] = ['../console', '../../../console/dist'].map((place) => join(import.meta.dirname, place));
+  return existsSync(join(bundled!, 'index.html')) ? bundled! : fromSources!;
+}
+
+const minute = 60_000;
+
+function limitsOf({ sessions = {}, limits = {} }: ConsoleConfig): ConsoleLimits {
+  return {
+    sessions: {
+      ...(sessions.idleMinutes !== undefined && { idle: sessions.idleMinutes * minute }),
+      ...(sessions.maxAgeMinutes !== undefined && { age: sessions.maxAgeMinutes * minute }),
+      ...(sessions.maximum !== undefined && { sessions: sessions.maximum }),
+      ...(sessions.perUser !== undefined && { perUser: sessions.perUser }),
+    },
+    relay: { ...(limits.bodyBytes !== undefined && { body: limits.bodyBytes }) },
+    ...(limits.socketsPerSession !== undefined && { socketsPerSession: limits.socketsPerSession }),
+    ...((limits.connections !== undefined || limits.connectionsPerAddress !== undefined) && {
+      connections: { overall: limits.connections ?? 10_000, perAddress: limits.connectionsPerAddress ?? 512 },
+    }),
+  };
+}

@@ -1,0 +1,1 @@
+export { type Console, type ConsoleLimits, type ConsoleOptions, startConsole } from './process/console.ts';

@@ -1,0 +1,63 @@
+import { acceptWebSocket, isHandshake, type UpgradeRequest } from '@capstan/streams';
+import { Refusal } from '../guard/refusal.ts';
+import type { Session } from '../sessions/sessions.ts';
+import { Hub, type HubLimits, type Targets } from './hub.ts';
+import { longestMessage, signedOutCode, Tab, type TabLimits } from './tab.ts';
+
+/** Of the standard: the server restarts, and the tab comes back. */
+const restartCode = 1012;
+
+export interface LiveLimits extends HubLimits, TabLimits {}
+
+export const defaultLiveLimits: LiveLimits = {
+  sources: 500,
+  keys: 200,
+  longestWait: 5_000,
+  second: 1_000,
+  waiting: 8 << 20,
+  batch: 20,
+  heartbeat: 30_000,
+  listPatience: 60_000,
+};
+
+/** The streams of all tabs. */
+export class Live {
+  readonly #targets: Targets;
+  readonly #limits: LiveLimits;
+  readonly #hubs = new Map<Session, Hub>();
+
+  constructor(targets: Targets, limits: LiveLimits) {
+    this.#targets = targets;
+    this.#limits = limits;
+  }
+
+  /** Serves the stream of a tab. Resolves when it is over. */
+  serve(session: Session, request: UpgradeRequest): Promise<void> {
+    if (!isHandshake(request.request)) throw new Refusal('bad_request', 'Expected the handshake of a WebSocket.');
+    const socket = acceptWebSocket(request, { protocol: '', longestMessage });
+    if (socket === undefined) return Promise.resolve();
+    const hub = this.#hubOf(session);
+    const tab = new Tab(socket, hub, this.#limits);
+    const signOut = (): void =>
+      session.ended.reason === 'stopping' ? socket.close(restartCode, 'restarting') : socket.close(signedOutCode, 'signed out');
+    session.ended.addEventListener('abort', signOut, { once: true });
+    return new Promise((resolve) => {
+      socket.on('close', () => {
+        session.ended.removeEventListener('abort', signOut);
+        tab[Symbol.dispose]();
+        hub.tidy();
+        if (hub.isUnused) {
+          hub[Symbol.dispose]();
+          this.#hubs.delete(session);
+        }
+        resolve();
+      });
+    });
+  }
+
+  #hubOf(session: Session): Hub {
+    let hub = this.#hubs.get(session);
+    if (hub === undefined) this.#hubs.set(session, (hub = new Hub(session, this.#targets, this.#limits)));
+    return hub;
+  }
+}

@@ -1,0 +1,197 @@
+import { fieldsOf, textOf } from '@capstan/machinery';
+import { isSecret, nameOf, newSecret } from './secret.ts';
+import type { SealedSession, Vault } from './vault.ts';
+
+/** Credentials with which somebody signed in. */
+export interface Credential {
+  /** For the API server, without `Bearer`. */
+  readonly token: string;
+  /** Of an OpenID provider, to get the next token. */
+  readonly refreshToken?: string;
+}
+
+export interface SessionLimits {
+  readonly sessions: number;
+  /** A user's longest unused session ends when they sign in once more. */
+  readonly perUser: number;
+  /** In milliseconds: without any request, and in all. */
+  readonly idle: number;
+  readonly age: number;
+}
+
+export const defaultSessionLimits: SessionLimits = { sessions: 1_000, perUser: 20, idle: 12 * 3_600_000, age: 24 * 3_600_000 };
+
+/** Somebody who signed in with a browser. */
+export class Session {
+  /** Not the secret. */
+  readonly name: string;
+  readonly owner: string;
+  readonly endsAt: number;
+  usedAt: number;
+  /** Open WebSockets, each of which counts as use. */
+  sockets = 0;
+  /** Requests that are being relayed. */
+  requests = 0;
+  #credential: Credential;
+  readonly #ended = new AbortController();
+
+  constructor(
+    facts: { readonly name: string; readonly owner: string; readonly endsAt: number; readonly usedAt: number },
+    credential: Credential,
+  ) {
+    this.name = facts.name;
+    this.owner = facts.owner;
+    this.endsAt = facts.endsAt;
+    this.usedAt = facts.usedAt;
+    this.#credential = credential;
+  }
+
+  get credential(): Credential {
+    return this.#credential;
+  }
+
+  get authorization(): string {
+    return `Bearer ${this.#credential.token}`;
+  }
+
+  /** Aborted when the session ends: everything that it opened ends with it. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** `stopping` if only this process ends, and the session goes on with the next one. */
+  end(why: 'signed-out' | 'stopping' = 'signed-out'): void {
+    this.#ended.abort(why);
+  }
+}
+
+export interface SessionsOptions {
+  readonly vault: Vault;
+  readonly limits?: Partial<SessionLimits>;
+  readonly now?: () => number;
+}
+
+export class TooManySessions extends Error {
+  override readonly name = 'TooManySessions';
+}
+
+/** In milliseconds. */
+const sweepEvery = 60_000;
+
+/** The sessions of all browsers. Those from before a restart stay encrypted until their cookie comes back. */
+export class Sessions implements Disposable {
+  readonly limits: SessionLimits;
+  readonly #vault: Vault;
+  readonly #now: () => number;
+  readonly #open = new Map<string, Session>();
+  readonly #sealed = new Map<string, SealedSession>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor({ vault, limits, now = Date.now }: SessionsOptions) {
+    this.limits = { ...defaultSessionLimits, ...limits };
+    this.#vault = vault;
+    this.#now = now;
+    for (const one of vault.read()) this.#sealed.set(one.name, one);
+    this.#timer = setInterval(() => this.sweep(), sweepEvery).unref();
+  }
+
+  get count(): number {
+    return this.#sealed.size;
+  }
+
+  /** Begins a session. Returns the secret for the cookie. */
+  begin(credential: Credential, { user, tokenEndsAt }: { readonly user: string; readonly tokenEndsAt: number | undefined }) {
+    this.sweep();
+    const owner = nameOf(user);
+    const own = [...this.#sealed.values()].filter((one) => one.owner === owner).sort((a, b) => this.#usedAt(a) - this.#usedAt(b));
+    for (const one of own.slice(0, Math.max(0, own.length + 1 - this.limits.perUser))) this.#remove(one.name);
+    if (this.#sealed.size >= this.limits.sessions)
+      throw new TooManySessions(`This console can have ${this.limits.sessions} sessions. Sign out elsewhere, or try again later.`);
+    const secret = newSecret();
+    const name = nameOf(secret);
+    const usedAt = this.#now();
+    // A token that can be renewed does not limit its session.
+    const tokenEnd = credential.refreshToken === undefined ? (tokenEndsAt ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
+    const endsAt = Math.min(usedAt + this.limits.age, tokenEnd);
+    const session = new Session({ name, owner, endsAt, usedAt }, credential);
+    this.#open.set(name, session);
+    this.#sealed.set(name, { name, owner, endsAt, usedAt, sealed: this.#vault.seal(secret, JSON.stringify(credential)) });
+    this.#save();
+    return { secret, session };
+  }
+
+  /** The session of a cookie, which counts as use. */
+  find(secret: string | undefined): Session | undefined {
+    if (secret === undefined || !isSecret(secret)) return undefined;
+    const name = nameOf(secret);
+    const session = this.#open.get(name) ?? this.#unseal(name, secret);
+    if (session === undefined) return undefined;
+    if (this.#isOver(session)) {
+      this.#remove(name);
+      this.#save();
+      return undefined;
+    }
+    session.usedAt = this.#now();
+    return session;
+  }
+
+  #unseal(name: string, secret: string): Session | undefined {
+    const sealed = this.#sealed.get(name);
+    const text = sealed && this.#vault.open(secret, sealed.sealed);
+    if (sealed === undefined || text === undefined) return undefined;
+    const { token, refreshToken } = fieldsOf(JSON.parse(text));
+    const session = new Session(sealed, { token: textOf(token), ...(typeof refreshToken === 'string' && { refreshToken }) });
+    this.#open.set(name, session);
+    return session;
+  }
+
+  end(session: Session): void {
+    this.#remove(session.name);
+    this.#save();
+  }
+
+  #remove(name: string): void {
+    this.#sealed.delete(name);
+    const session = this.#open.get(name);
+    this.#open.delete(name);
+    session?.end();
+  }
+
+  #usedAt(one: SealedSession): number {
+    return this.#open.get(one.name)?.usedAt ?? one.usedAt;
+  }
+
+  #isOver({ usedAt, endsAt, sockets }: Pick<Session, 'usedAt' | 'endsAt'> & { readonly sockets?: number }): boolean {
+    const now = this.#now();
+    return now >= endsAt || ((sockets ?? 0) === 0 && now >= usedAt + this.limits.idle);
+  }
+
+  /** Ends sessions whose time is over. */
+  sweep(): void {
+    let changed = false;
+    for (const one of [...this.#sealed.values()]) {
+      const session = this.#open.get(one.name);
+      if (session !== undefined && session.sockets > 0) session.usedAt = this.#now();
+      if (this.#isOver(session ?? one)) {
+        this.#remove(one.name);
+        changed = true;
+      } else if (session !== undefined && session.usedAt > one.usedAt) {
+        this.#sealed.set(one.name, { ...one, usedAt: session.usedAt });
+        changed = true;
+      }
+    }
+    if (changed) this.#save();
+  }
+
+  #save(): void {
+    this.#vault.write([...this.#sealed.values()]);
+  }
+
+  /** Ends what the sessions opened, but not the sessions. */
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.sweep();
+    for (const session of this.#open.values()) session.end('stopping');
+    this.#open.clear();
+  }
+}
