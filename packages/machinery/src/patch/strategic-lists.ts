@@ -80,7 +80,7 @@ function identityOf(value: Json): string {
     const keys = Object.keys(value).sort();
     return `{${keys.map((name) => `${JSON.stringify(name)}:${identityOf(value[name]!)}`).join()}}`;
   }
-  return typeof value === 'string' ? JSON.stringify(value) : typeof value === 'bigint' ? `${value}n` : String(value);
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
 /** Executes the items with a directive; returns the resulting list and the other items. */
