@@ -131,3 +131,31 @@ describe('a binding', () => {
     expect(write(role([secrets]))).toMatch(/; resolution errors: \[roles\.rbac\.authorization\.k8s\.io "lost" not found\]$/);
   });
 });
+
+describe('a role that grants many permissions', () => {
+  const many = (count: number, word: string): string[] => Array.from({ length: count }, (_, index) => `${word}${index}`);
+  const wide = (count: number): PolicyRule => ({ apiGroups: many(count, 'g'), resources: many(count, 'r'), verbs: many(count, 'v') });
+
+  it('is compared without writing out every combination, and the message stays short', () => {
+    const message = write(role([wide(400)]));
+    expect(message).toContain(`and ${400 ** 3 - 500} more`);
+    expect(message.length).toBeLessThan(100_000);
+    grant(wide(400));
+    expect(write(role([wide(400)]))).toBe('allowed');
+    expect(write(role([{ ...wide(400), verbs: [...many(400, 'v'), 'w'] }]))).toContain('Verbs:["w"]');
+  });
+
+  it('is refused if its rules are too intricate to compare', () => {
+    const some = (word: string, at: number): string[] =>
+      many(200, word).filter((_, index) => (Math.imul(index + 7, 0x9e3779b1 * (at + 3)) >>> 20) % 10 < 4);
+    grant(
+      ...many(200, '').map((_, at) => ({
+        apiGroups: some('g', at),
+        resources: some('r', at + 1),
+        verbs: some('v', at + 2),
+        resourceNames: some('n', at + 5),
+      })),
+    );
+    expect(write(role([{ ...wide(200), resourceNames: many(200, 'n') }]))).toContain('too intricate');
+  });
+});

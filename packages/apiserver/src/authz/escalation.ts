@@ -1,10 +1,10 @@
 import type { ClusterId, User } from '@capstan/api';
 import { superuserGroup } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import { fieldError, type KubeObject, rulesOf, StatusError, sameJson, status } from '@capstan/machinery';
+import { fieldError, type KubeObject, OutOfSteps, rulesOf, StatusError, sameJson, status } from '@capstan/machinery';
 import type { Authorizer } from './attributes.ts';
 import type { RuleResolver } from './authorizer.ts';
-import { compact, printList, printRule, uncovered } from './covers.ts';
+import { compact, type Missing, missingFrom, printList, printRule } from './covers.ts';
 import { isRoleKind, printMissing, type RoleRef, rbacGroup, referencedRules } from './resolver.ts';
 import type { PolicyRule } from './rule.ts';
 
@@ -90,13 +90,32 @@ function notHeld(
   granted: readonly PolicyRule[],
 ): string | undefined {
   const held = rbac.rulesFor(user, { cluster, namespace });
-  const missing = uncovered(held.rules, granted);
-  if (missing.length === 0) return undefined;
-  const lines = [...new Set(compact(missing).map(printRule))].sort();
+  const missing = compared(held.rules, granted);
+  if (missing?.total === 0) return undefined;
   const who = `user ${fieldError.quote(user.name)} (groups=${printList(user.groups)})`;
   const unresolved = held.missing.map((role) => printMissing(role, resource));
   const problems = unresolved.length === 0 ? '' : `; resolution errors: [${status.aggregate(unresolved)}]`;
-  return `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${problems}`;
+  return `${who} is attempting to grant RBAC permissions not currently held:\n${printed(missing)}${problems}`;
+}
+
+/** Undefined if the rules are too intricate to compare. */
+function compared(held: readonly PolicyRule[], granted: readonly PolicyRule[]): Missing | undefined {
+  try {
+    return missingFrom(held, granted);
+  } catch (error) {
+    if (error instanceof OutOfSteps) return undefined;
+    throw error;
+  }
+}
+
+/** Nobody reads more of them. */
+const mostShown = 500;
+
+function printed(missing: Missing | undefined): string {
+  if (missing === undefined) return 'the rules are too intricate to compare with those that are held; write fewer rules, or split the role';
+  const lines = [...new Set(compact(missing.pieces(mostShown)).map(printRule))].sort();
+  if (missing.total > mostShown) lines.push(`and ${missing.total - mostShown} more`);
+  return lines.join('\n');
 }
 
 function hasAggregation(role: KubeObject): boolean {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compact, printRule, uncovered } from './covers.ts';
+import { compact, missingFrom, printRule, uncovered } from './covers.ts';
 import { type PolicyRule, ruleAllows } from './rule.ts';
 import { asking } from './testing.ts';
 
@@ -65,7 +65,37 @@ const anyRequest = fc.oneof(
     .map(({ verb, path }) => asking(user, verb, { path })),
 );
 
+const orNone = (values: readonly string[] | undefined): readonly (string | undefined)[] => (values?.length ? values : [undefined]);
+
+/** Every combination of a rule, and whether one of the held rules permits all of it: slow and obvious. */
+function writtenOut(held: readonly PolicyRule[], rule: PolicyRule): PolicyRule[] {
+  const pieces = (rule.nonResourceURLs ?? []).flatMap((url) =>
+    (rule.verbs ?? []).map((verb) => ({ verbs: [verb], nonResourceURLs: [url] })),
+  );
+  const named = (rule.apiGroups ?? []).flatMap((group) =>
+    (rule.resources ?? []).flatMap((resource) =>
+      (rule.verbs ?? []).flatMap((verb) =>
+        orNone(rule.resourceNames).map((name) => ({
+          ...{ verbs: [verb], apiGroups: [group], resources: [resource] },
+          ...(name !== undefined && { resourceNames: [name] }),
+        })),
+      ),
+    ),
+  );
+  return [...named, ...pieces].filter((piece) => !held.some((one) => uncovered([one], [piece]).length === 0));
+}
+
 describe('the uncovered part', () => {
+  it('is the combinations that no single rule covers', () => {
+    fc.assert(
+      fc.property(fc.array(anyRule, { maxLength: 6 }), anyRule, (held, wanted) => {
+        expect(uncovered(held, [wanted])).toEqual(writtenOut(held, wanted));
+        expect(missingFrom(held, [wanted]).total).toBe(writtenOut(held, wanted).length);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
   it('of held rules is empty', () => {
     fc.assert(fc.property(fc.array(anyRule, { maxLength: 5 }), (rules) => uncovered(rules, rules).length === 0));
   });
