@@ -96,6 +96,7 @@ export {
 } from './selector/label.ts';
 export { type SelectorRules, selectorOfObject, validateLabelSelector } from './selector/object.ts';
 export type { LabelSelectorObject } from './selector/selector-object.ts';
+export { shorten } from './status/shorten.ts';
 export * as status from './status/status.ts';
 export { type GroupKind, type GroupResource, type Status, type StatusCause, type StatusDetails, StatusError } from './status/status.ts';
 export { type CompiledSchema, compileSchema } from './structural/compiled.ts';

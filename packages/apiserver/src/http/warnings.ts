@@ -7,7 +7,15 @@ export const longestWarning = 256;
 export function warningHeaders(messages: readonly string[]): string[] {
   const lengths = messages.map((message) => message.length);
   const isTooMuch = lengths.reduce((sum, length) => sum + length, 0) > mostInWarnings;
-  return messages.map((message) => warningHeader(isTooMuch ? message.slice(0, longestWarning) : message));
+  if (!isTooMuch) return messages.map(warningHeader);
+  // What remains of them may still be too much.
+  const kept: string[] = [];
+  for (let length = 0, index = 0; index < messages.length && length < mostInWarnings; index++) {
+    const message = messages[index]!.slice(0, longestWarning);
+    length += message.length;
+    kept.push(warningHeader(message));
+  }
+  return kept;
 }
 
 /** Encoded as UTF-8, which Go writes and reads; headers cannot contain control characters. */

@@ -1,3 +1,4 @@
+import { shorten } from '../status/shorten.ts';
 import type { FieldPath } from './path.ts';
 
 export type FieldErrorType =
@@ -40,14 +41,28 @@ export interface FieldError {
 function make(type: FieldErrorType, at: FieldPath, value: unknown, detail: string): FieldError {
   let body = titles[type];
   if (!withoutValue.has(type) && value !== omitted) body += `: ${printValue(value)}`;
-  if (detail !== '') body += `: ${detail}`;
+  if (detail !== '') body += `: ${shorten(detail)}`;
   return { type, field: at.toString(), body };
 }
 
+/** Longer values are cut in messages. */
+const longestValue = 4 * 1024;
+
 function printValue(value: unknown): string {
-  if (typeof value === 'string') return quote(value);
+  if (typeof value === 'string') return quote(shorten(value, longestValue));
   if (value === undefined || value === null) return 'null';
-  return typeof value === 'object' ? goJson(value) : String(value as number | boolean | bigint);
+  return typeof value === 'object' ? printObject(value) : String(value as number | boolean | bigint);
+}
+
+/** Many errors may show the same large value. */
+let printed: { readonly value: WeakRef<object>; readonly text: string } | undefined;
+
+function printObject(value: object): string {
+  if (printed !== undefined && printed.value.deref() === value) return printed.text;
+  const text = goJson(value);
+  if (text.length <= longestValue) return text;
+  printed = { value: new WeakRef(value), text: shorten(text, longestValue) };
+  return printed.text;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { FieldError } from '../field/error.ts';
+import { longestMessage, shorten } from './shorten.ts';
 
 export interface StatusCause {
   reason?: string;
@@ -27,14 +28,42 @@ export interface Status {
   code?: number;
 }
 
+/** The same status, with messages that are not too long. */
+function bounded<Given extends { message?: string; details?: StatusDetails }>(status: Given): Given {
+  const isLong = (status.message?.length ?? 0) > longestMessage;
+  const causes = status.details?.causes;
+  if (!isLong && (causes === undefined || !areLong(causes))) return status;
+  const details = causes === undefined ? status.details : { ...status.details, causes: boundedCauses(causes) };
+  return { ...status, ...(isLong && { message: shorten(status.message!) }), ...(details !== undefined && { details }) };
+}
+
+function areLong(causes: readonly StatusCause[]): boolean {
+  let characters = 0;
+  for (const { message = '', field = '' } of causes) characters += message.length + field.length;
+  return characters > longestMessage;
+}
+
+function boundedCauses(causes: readonly StatusCause[]): StatusCause[] {
+  const kept: StatusCause[] = [];
+  let left = longestMessage;
+  for (const cause of causes) {
+    const message = cause.message === undefined ? undefined : shorten(cause.message, left);
+    const field = cause.field === undefined ? undefined : shorten(cause.field, left);
+    kept.push({ ...cause, ...(message !== undefined && { message }), ...(field !== undefined && { field }) });
+    left -= (cause.message?.length ?? 0) + (cause.field?.length ?? 0);
+    if (left <= 0) break;
+  }
+  return kept;
+}
+
 /** An error for the client: thrown anywhere below the HTTP layer, and turned into a response only there. */
 export class StatusError extends Error {
   readonly status: Status;
 
   constructor(status: Omit<Status, 'kind' | 'apiVersion' | 'metadata' | 'status'> & { metadata?: Status['metadata'] }) {
-    super(status.message ?? status.reason ?? 'error');
+    super(shorten(status.message ?? status.reason ?? 'error'));
     this.name = 'StatusError';
-    this.status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status };
+    this.status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...bounded(status) };
   }
 
   get reason(): string {
@@ -161,7 +190,7 @@ export function unsupportedMediaType(accepted: readonly string[]): StatusError {
 }
 
 /** Nobody reads more errors, and a client could cause any number of them. */
-const mostCharacters = 256 * 1024;
+const mostCharacters = 2 * longestMessage;
 
 function readable(errors: readonly FieldError[]): readonly FieldError[] {
   let characters = 0;
