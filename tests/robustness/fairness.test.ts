@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { head, Tenants } from './fairness-tenants.ts';
 
@@ -26,5 +27,93 @@ describe('unfinished requests in many workspaces of one organization', () => {
       expect(status).toBe(201);
     }
     await expect.poll(() => rejected).toBe(10);
+  });
+});
+
+describe('clients that do not read', () => {
+  let tenants: Tenants;
+  const megabyte = 'x'.repeat(1_000_000);
+  beforeAll(async () => {
+    const limits = { unsentBytes: { overall: 64 << 20, perTenant: 16 << 20 }, timeouts: { sweep: 50 } };
+    tenants = await Tenants.start({ limits });
+    for (let index = 0; index < 10; index++)
+      await tenants.ask('mallory', configMaps('attacker'), {
+        method: 'POST',
+        body: { ...configMap(`big-${index}`), data: { text: megabyte } },
+      });
+  });
+  afterAll(() => tenants[Symbol.asyncDispose]());
+  const ended = async (): Promise<number> => {
+    const { text } = await tenants.server.call('/metrics');
+    return Number(/capstan_connections_ended_total\{reason="unread"\} (\d+)/.exec(text)?.[1] ?? 0);
+  };
+  const get = (path: string, headers: Record<string, string> = {}): string =>
+    head('GET', path, { authorization: 'Bearer mallory-token', ...headers });
+
+  test('cannot fill the memory with lists', async () => {
+    const before = process.memoryUsage.rss();
+    await Promise.all(Array.from({ length: 60 }, () => tenants.dial(get(configMaps('attacker')))));
+    const { status } = await tenants.ask('alice', configMaps('victim'));
+    expect(status).toBe(200);
+    await expect.poll(async () => (await tenants.server.call('/metrics')).text).toMatch(/^capstan_unsent_bytes [1-9]/m);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(300 << 20);
+  });
+
+  test('cannot fill the memory with single objects, or with tables', async () => {
+    const before = process.memoryUsage.rss();
+    await Promise.all(Array.from({ length: 150 }, () => tenants.dial(get(`${configMaps('attacker')}/big-0`))));
+    const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
+    await Promise.all(Array.from({ length: 30 }, () => tenants.dial(get(`${configMaps('attacker')}?includeObject=Object`, table))));
+    const { status } = await tenants.ask('alice', configMaps('victim'));
+    expect(status).toBe(200);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(300 << 20);
+  });
+
+  test('of watches are disconnected when they hold too much', async () => {
+    const before = await ended();
+    await Promise.all(Array.from({ length: 20 }, () => tenants.dial(get(`${configMaps('attacker')}?watch=true`))));
+    await expect.poll(ended, { timeout: 10_000 }).toBeGreaterThan(before);
+    expect((await tenants.ask('alice', configMaps('victim'))).status).toBe(200);
+  });
+
+  test('that do read get all of a long list, compressed or not', async () => {
+    const names = async (headers: Record<string, string>): Promise<string[]> => {
+      const { text, body } = await tenants.server.call(configMaps('attacker'), { headers });
+      const json = headers['accept-encoding'] === undefined ? text : gunzipSync(body).toString();
+      return (JSON.parse(json) as { items: { metadata: { name: string } }[] }).items.map(({ metadata }) => metadata.name);
+    };
+    const expected = expect.arrayContaining(Array.from({ length: 10 }, (_, index) => `big-${index}`));
+    expect(await names({})).toEqual(expected);
+    expect(await names({ 'accept-encoding': 'gzip' })).toEqual(expected);
+  });
+});
+
+describe('many long requests of one tenant', () => {
+  let tenants: Tenants;
+  beforeAll(async () => {
+    tenants = await Tenants.start();
+    for (let index = 0; index < 1_500; index++)
+      await tenants.server.call(configMaps('attacker'), {
+        method: 'POST',
+        body: { ...configMap(`c-${index}`), data: { text: 'x'.repeat(200) } },
+      });
+  });
+  afterAll(() => tenants[Symbol.asyncDispose]());
+
+  test('leave room for the requests of others between them', async () => {
+    let done = 0;
+    const lists = 30;
+    const all = Array.from({ length: lists }, async () => {
+      const { code } = await tenants.server.call(configMaps('attacker'), {
+        anonymous: true,
+        headers: { authorization: 'Bearer mallory-token', accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+      });
+      done++;
+      return code;
+    });
+    const { status } = await tenants.ask('alice', configMaps('victim'));
+    expect(status).toBe(200);
+    expect(done).toBeLessThan(lists / 2);
+    expect(new Set(await Promise.all(all))).toEqual(new Set([200]));
   });
 });

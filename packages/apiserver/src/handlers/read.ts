@@ -2,7 +2,8 @@ import { everyCluster } from '@capstan/api';
 import { StatusError, status, validateIncludeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { type Negotiated, negotiate, negotiateWatch } from '../http/negotiate.ts';
+import { sendLong } from '../http/long-text.ts';
+import { type Negotiated, negotiate, negotiateWatch, takesJson } from '../http/negotiate.ts';
 import { reply, wantsPretty } from '../http/reply.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { filterOf, isShown } from '../registry/filter.ts';
@@ -45,7 +46,47 @@ export async function handleList(backend: Reading, exchange: Exchange, context: 
   const converting = readable(resource, page.entries);
   if (converting !== undefined) await converting;
   const entries = page.after === undefined ? withBuiltin(backend, resource, { info: context.info, found: page.entries }) : page.entries;
+  if (isLong(entries)) {
+    const meta = page.meta;
+    if (canStream(exchange, wanted)) return await sendLongList(exchange, { entries, meta, shape, isPlain: isPlain(resource, wanted) });
+    await exchange.client?.turn();
+  }
   send(exchange, context, { code: 200, body: shape.list(entries, page.meta), wanted });
+}
+
+/** Longer lists, in characters and in objects, are sent in pieces. */
+const longList = { characters: 1 << 20, objects: 1_000 };
+
+function isLong(entries: readonly CacheEntry[]): boolean {
+  if (entries.length > longList.objects) return true;
+  let characters = 0;
+  for (const { text } of entries) if ((characters += text.length) > longList.characters) return true;
+  return false;
+}
+
+/** Lists for the audit log, and in other formats, are made as a whole. */
+function canStream({ method, isRecorded, headers }: Exchange, { format }: Negotiated): boolean {
+  if (method !== 'GET' || isRecorded) return false;
+  return format === 'json' || (format === 'protobuf' && takesJson(headers.accept ?? ''));
+}
+
+/** Whether the items are the texts of stored objects, so that showing them cannot fail. */
+function isPlain({ storage, origin }: Resource, { shape }: Negotiated): boolean {
+  return shape === 'object' && storage.convert === undefined && origin === undefined;
+}
+
+function sendLongList(
+  exchange: Exchange,
+  list: { readonly entries: readonly CacheEntry[]; readonly meta: string; readonly shape: Shaper; readonly isPlain: boolean },
+): Promise<void> {
+  const { entries, meta, shape, isPlain: cannotFail } = list;
+  return sendLong(exchange, {
+    type: 'application/json',
+    pieces: shape.pieces(entries, meta),
+    mayFail: !cannotFail,
+    // The array of references; the objects themselves are in the cache.
+    sourceBytes: entries.length * 8,
+  });
 }
 
 /** Informers name a revision to start from, even if only `0`, and then watch: they get only objects that can change. */

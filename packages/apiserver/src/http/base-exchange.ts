@@ -3,10 +3,19 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { status } from '@capstan/machinery';
 import type { UpgradeRequest } from '@capstan/streams';
 import type { Connection } from './connection.ts';
-import type { Answer, AnswerKeeper, ByteAccount } from './exchange.ts';
+import type { Answer, AnswerKeeper, ByteAccount, ClientAccount } from './exchange.ts';
+import { tooMuchUnread } from './long-text.ts';
 
 function tooLarge(limit: number): Error {
   return status.requestTooLarge(`limit is ${limit}`);
+}
+
+/** Shorter responses are not counted. */
+const uncounted = 256 << 10;
+
+function refusal(): Answer {
+  const { code, status: body } = tooMuchUnread();
+  return { code, type: 'application/json', body: `${JSON.stringify(body)}\n` };
 }
 
 /** The parts shared by both protocols. */
@@ -22,6 +31,8 @@ export abstract class BaseExchange {
   beforeStream: (() => Promise<void>) | undefined;
   afterBody: (() => undefined | Promise<void>) | undefined;
   bodyBytes: ByteAccount | undefined;
+  isRecorded = false;
+  #client: ClientAccount | undefined;
   protected readonly connection: Connection;
   /** Rejects the body that is being awaited. */
   #refuseBody: ((error: Error) => void) | undefined;
@@ -57,6 +68,15 @@ export abstract class BaseExchange {
     if (!this.extra[at]!.split(', ').includes(value)) this.extra[at] += `, ${value}`;
   }
 
+  get client(): ClientAccount | undefined {
+    return this.#client;
+  }
+
+  set client(client: ClientAccount | undefined) {
+    this.#client = client;
+    if (client !== undefined) this.connection.owner = client.tenant;
+  }
+
   get answered(): boolean {
     return this.code !== 0;
   }
@@ -64,10 +84,21 @@ export abstract class BaseExchange {
   send(answer: Answer): void {
     if (this.answered || this.closed) return;
     this.beforeAnswer?.();
-    this.code = answer.code;
-    this.sent = answer.body;
-    if (this.keeper?.holds === true) this.keeper.hold(() => this.#respondLater(answer));
-    else this.respond(answer);
+    const counted = answer.body.length > uncounted ? this.#counted(answer) : answer;
+    this.code = counted.code;
+    this.sent = counted.body;
+    if (this.keeper?.holds === true) this.keeper.hold(() => this.#respondLater(counted));
+    else this.respond(counted);
+  }
+
+  /** Counts a long response until it is read. Reads are rejected if too much is unread; other requests have had their effect already. */
+  #counted(answer: Answer): Answer {
+    const unsent = this.#client?.unsent;
+    if (unsent === undefined) return answer;
+    const { length } = answer.body;
+    if (unsent.take(length)) this.onClose(() => unsent.give(length));
+    else if (this.method === 'GET') return refusal();
+    return answer;
   }
 
   /** Errors are swallowed: the handler has finished, and other requests waiting for the same audit record must not fail. */
@@ -80,6 +111,10 @@ export abstract class BaseExchange {
   }
 
   abstract readonly closed: boolean;
+
+  abstract readonly method: string;
+
+  abstract onClose(listener: () => void): void;
 
   /** Sends the response. The client may have disconnected meanwhile. */
   protected abstract respond(answer: Answer): void;

@@ -33,7 +33,7 @@ export const defaultTimeouts: ConnectionTimeouts = {
 };
 
 /** The step that a client failed to complete in time. */
-export type Failure = 'handshake' | 'headers' | 'idle' | 'answer' | 'gone';
+export type Failure = 'handshake' | 'headers' | 'idle' | 'answer' | 'gone' | 'unread';
 
 export interface ConnectionOptions {
   /** The start time, and the same by the clock of the connections. */
@@ -52,6 +52,10 @@ export class Connection {
   readonly began: number;
   /** Whether an authenticated client has used the connection. */
   isKnown = false;
+  /** The tenant whose requests came last. */
+  owner = '';
+  /** Bytes that the client had not read at the last check. */
+  unsent = 0;
   readonly #raw: Socket;
   readonly #timeouts: ConnectionTimeouts;
   readonly #onKnown: (connection: Connection) => void;
@@ -182,12 +186,19 @@ export class Connection {
   /** Detects a client that reads nothing of what it was sent. */
   #lookUnsent(socket: TLSSocket, clock: number): Failure | undefined {
     const queued = this.#session === undefined && socket.writableLength === 0 ? 0 : queuedBytes(this.#raw, socket);
+    this.unsent = queued === 0 && this.#streams.size === 0 ? 0 : this.#countUnsent(socket, queued);
     if (queued === 0 || queued !== this.#queued || this.#newest?.isPatient === true) {
       this.#queued = queued;
       this.#stuckSince = clock;
       return undefined;
     }
     return clock - this.#stuckSince >= this.#timeouts.answer ? 'answer' : undefined;
+  }
+
+  #countUnsent(socket: TLSSocket, queued: number): number {
+    let unsent = Math.max(queued, socket.writableLength);
+    for (const exchange of this.#streams) unsent += exchange.unsent;
+    return unsent;
   }
 
   #rest(clock: number): void {

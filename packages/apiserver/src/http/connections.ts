@@ -8,6 +8,9 @@ export interface ConnectionLimits {
   readonly perAddress: number;
   /** From the machine itself: all clients behind a local proxy or tunnel come from there. */
   readonly fromLoopback: number;
+  /** Bytes that clients have not read, in total and of one tenant. Connections with the most are closed beyond that. */
+  readonly unsent?: number;
+  readonly unsentPerTenant?: number;
 }
 
 export interface ConnectionsOptions {
@@ -93,6 +96,34 @@ export class Connections implements Disposable {
     this.#clock += Math.min(now - this.#lookedAt, 2 * this.#options.timeouts.sweep);
     this.#lookedAt = now;
     for (const connection of this.#open) this.#look(connection);
+    this.#limitUnsent();
+  }
+
+  #limitUnsent(): void {
+    const { unsent = Number.POSITIVE_INFINITY, unsentPerTenant = unsent } = this.#options.limits;
+    let total = 0;
+    const tenants = new Map<string, number>();
+    for (const { unsent: own, owner } of this.#open) {
+      if (own === 0) continue;
+      total += own;
+      tenants.set(owner, (tenants.get(owner) ?? 0) + own);
+    }
+    for (const [owner, own] of tenants) if (own > unsentPerTenant) total -= this.#cutUnread(own - unsentPerTenant, owner);
+    if (total > unsent) this.#cutUnread(total - unsent);
+  }
+
+  /** Closes the connections with the most unread bytes until there are that many fewer. */
+  #cutUnread(excess: number, owner?: string): number {
+    const candidates = [...this.#open].filter((one) => one.unsent > 0 && (owner === undefined || one.owner === owner));
+    let cut = 0;
+    for (const connection of candidates.sort((one, other) => other.unsent - one.unsent)) {
+      if (cut >= excess) break;
+      cut += connection.unsent;
+      connection.unsent = 0;
+      this.#countEnded('unread');
+      connection.destroy();
+    }
+    return cut;
   }
 
   /** Ends connections without open requests, and tells the others that no more will be accepted. */

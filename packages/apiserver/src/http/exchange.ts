@@ -25,6 +25,16 @@ export interface ByteAccount {
   give(bytes: number): void;
 }
 
+/** The client that a request is served for, when that is known. */
+export interface ClientAccount {
+  /** Those with the same name share what the server has. */
+  readonly tenant: string;
+  /** Bytes of responses that it has not read yet. */
+  readonly unsent: ByteAccount;
+  /** Resolves when a piece of long work for it may run. */
+  turn(): Promise<void>;
+}
+
 /** One request and its response, independent of the HTTP version. */
 export interface Exchange {
   readonly method: string;
@@ -67,6 +77,9 @@ export interface Exchange {
   isPatient: boolean;
   /** To be awaited before a stream starts: the last chance to record it. */
   beforeStream: (() => Promise<void>) | undefined;
+  client: ClientAccount | undefined;
+  /** Whether the audit log needs the bodies. */
+  isRecorded: boolean;
   /** Called when the body has arrived. The handler gets it when the promise resolves, or at once without one. */
   afterBody: (() => undefined | Promise<void>) | undefined;
   /** Who the bytes of the body are counted for. */

@@ -80,6 +80,11 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     this.#stream.on('close', listener);
   }
 
+  /** Bytes that wait for the client. */
+  get unsent(): number {
+    return this.#stream.writableLength;
+  }
+
   /** Whether the response is complete, but the client keeps sending or keeps its side open. */
   get isLingering(): boolean {
     return this.answered && this.#stream.writableFinished;

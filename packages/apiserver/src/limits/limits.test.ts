@@ -326,6 +326,10 @@ describe('lines', () => {
     expect(one!.user).not.toBe(other!.user);
   });
 
+  it('of administrators are their own, in every workspace', () => {
+    expect(lineOf('aaaa', { ...admin })).toEqual(lineOf('root', { ...admin }));
+  });
+
   it('are the same object while a user stays in a workspace', () => {
     expect(lineOf('aaaa', jane)).toBe(lineOf('aaaa', jane));
   });

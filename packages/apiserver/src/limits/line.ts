@@ -1,4 +1,4 @@
-import { everyCluster, nodeAgentGroup, nodeGroup, rootCluster, type User } from '@capstan/api';
+import { everyCluster, nodeAgentGroup, nodeGroup, rootCluster, superuserGroup, type User } from '@capstan/api';
 import { homeOf } from '../authn/service-account.ts';
 
 /** Agents of nodes, that is kubelets and node agents, have places of their own: neither they nor people can take those of the others. */
@@ -7,7 +7,7 @@ export type Level = 'people' | 'agents';
 /** Where a request waits, and with whom it shares places. */
 export interface Line {
   readonly level: Level;
-  /** An organization, however many workspaces and users it has; in the root workspace, and for agents, a single user. */
+  /** An organization, however many workspaces and users it has; in the root workspace, and for agents and administrators, a single user. */
   readonly tenant: string;
   /** A workspace of the tenant. Equal to `tenant` if that is a single user. */
   readonly workspace: string;
@@ -33,6 +33,8 @@ export function lineOf(cluster: string, user: User, organizationOf: Organization
 function newLine(cluster: string, user: User, organizationOf: OrganizationOf): Line {
   const { groups, name } = user;
   if (groups.includes(nodeGroup) || groups.includes(nodeAgentGroup)) return single('agents', name);
+  // The platform's administrators belong to no tenant: they must be able to help one that has used up its share.
+  if (groups.includes(superuserGroup)) return single('people', name);
   const home = homeOf(user);
   const isShared = cluster === rootCluster || cluster === everyCluster || cluster === '';
   // Accounts are free too: outside of any tenant, those of one workspace count as their organization.

@@ -36,6 +36,7 @@ export class Audited implements AnswerKeeper {
   begin(attributes: Attributes<string>): void {
     this.#attributes = attributes;
     this.#recording = this.#log.recordingOf(attributes);
+    if (this.#recording !== undefined) this.#exchange.isRecorded = true;
   }
 
   /** The request will be handled. Rejected requests have only one record, so that strangers cannot fill the log. */

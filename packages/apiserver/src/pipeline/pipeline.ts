@@ -19,8 +19,9 @@ import { replyError } from '../http/reply.ts';
 import { warningHeaders } from '../http/warnings.ts';
 import { type ByteBudget, HeldBytes } from '../limits/byte-budget.ts';
 import type { Flow } from '../limits/classifier.ts';
+import type { Client, Clients } from '../limits/clients.ts';
 import type { InFlight } from '../limits/in-flight.ts';
-import { type Line, lineOf, type OrganizationOf } from '../limits/line.ts';
+import { lineOf, type OrganizationOf } from '../limits/line.ts';
 import type { OpenCount } from '../limits/open-count.ts';
 import type { RequestClass } from '../limits/places.ts';
 import type { ServerMetrics } from '../metrics/metrics.ts';
@@ -39,6 +40,7 @@ import type { MountedWorkspaces } from '../workspaces/mounts/mounted.ts';
 import { type Away, type AwayRequest, isAway } from '../workspaces/mounts/mounts.ts';
 import { type Scopes, unreachable } from '../workspaces/scopes.ts';
 import { Audited } from './audited.ts';
+import { BodyTurn } from './body-turn.ts';
 
 export interface PipelineOptions {
   readonly serving: Serving;
@@ -53,6 +55,7 @@ export interface PipelineOptions {
   readonly organizationOf: OrganizationOf;
   readonly classify: (attributes: Attributes<string>) => Flow | undefined;
   readonly inFlight: InFlight;
+  readonly clients: Clients;
   /** Requests whose body has not arrived yet, and the bytes of bodies. */
   readonly unfinished: OpenCount;
   readonly bodies: ByteBudget;
@@ -64,9 +67,6 @@ export interface PipelineOptions {
   readonly rejections: Rejections;
   readonly onUnexpected: (error: unknown, request: string) => void;
 }
-
-/** Where a request with a body is counted. */
-type BodyPlace = 'none' | 'unfinished' | 'running';
 
 /** Maximum length of a URL in the server's own log. */
 const longestLogged = 1024;
@@ -199,6 +199,7 @@ export class Pipeline {
   /** Watches and streams stay open, so they are counted separately and do not occupy a place in the queues. */
   async #open(count: OpenCount, exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
     const line = lineOf(info.cluster, user, this.#options.organizationOf);
+    exchange.client = this.#options.clients.of(line);
     count.open(line, user);
     exchange.onClose(() => count.close(line));
     await this.#dispatch(exchange, info, user);
@@ -214,10 +215,14 @@ export class Pipeline {
   }
 
   async #inTurn(exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
-    const { inFlight, organizationOf } = this.#options;
+    const { inFlight, clients, organizationOf } = this.#options;
     const kind: RequestClass = exchange.method === 'GET' || exchange.method === 'HEAD' ? 'readonly' : 'mutating';
     const line = lineOf(info.cluster, user, organizationOf);
-    if (kind === 'mutating' && exchange.headers['content-length'] !== '0') return this.#afterBody(exchange, info, { user, line });
+    const client = clients.of(line);
+    exchange.client = client;
+    if (kind === 'mutating' && exchange.headers['content-length'] !== '0') return this.#afterBody(exchange, info, { user, client });
+    const turn = clients.start(client);
+    if (turn !== undefined) await turn;
     const wait = inFlight.enter(line, user, kind);
     if (wait !== undefined) await wait;
     try {
@@ -228,27 +233,25 @@ export class Pipeline {
   }
 
   /** A request takes its place when its body has arrived: those who send slowly, or not at all, must not take places from others. */
-  async #afterBody(exchange: Exchange, info: RequestInfo | AwayRequest, { user, line }: { user: User; line: Line }): Promise<void> {
-    const { inFlight, unfinished, bodies } = this.#options;
+  async #afterBody(exchange: Exchange, info: RequestInfo | AwayRequest, { user, client }: { user: User; client: Client }): Promise<void> {
+    const { unfinished, bodies } = this.#options;
+    const { line } = client;
     const held = new HeldBytes(bodies, line);
-    let place: BodyPlace = 'none';
-    const placeNow = (): BodyPlace => place;
+    const turn = new BodyTurn({ ...this.#options, user, client });
+    let isUnfinished = true;
     exchange.bodyBytes = held;
     exchange.afterBody = () => {
-      unfinished.close(line);
-      place = 'none';
-      const wait = inFlight.enter(line, user, 'mutating');
-      if (wait === undefined) place = 'running';
-      return wait?.then(() => void (place = 'running'));
+      if (isUnfinished) unfinished.close(line);
+      isUnfinished = false;
+      return turn.take(exchange.received?.length ?? 0);
     };
     unfinished.open(line, user);
-    place = 'unfinished';
     try {
       await this.#dispatch(exchange, info, user);
     } finally {
       held.giveAll();
-      if (placeNow() === 'running') inFlight.leave(line, 'mutating');
-      else if (placeNow() === 'unfinished') unfinished.close(line);
+      turn.end();
+      if (isUnfinished) unfinished.close(line);
     }
   }
 

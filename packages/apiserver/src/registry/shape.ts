@@ -10,6 +10,8 @@ export interface Shaper {
   one(entry: CacheEntry): string;
   /** The whole list from its items; `meta` is the JSON of the list's metadata. */
   list(entries: readonly CacheEntry[], meta: string): string;
+  /** The same in pieces, each made when it is needed: for long lists. */
+  pieces(entries: Iterable<CacheEntry>, meta: string): Iterable<string>;
   /** An object in a watch event. The first event of a watch includes the columns of a table. */
   watched(entry: CacheEntry, first: boolean): string;
   /** An object from elsewhere as served in each workspace; undefined if objects are served where they are stored. */
@@ -37,6 +39,24 @@ export function shaper(resource: Resource, wanted: Negotiated, includeObject: In
   }
 }
 
+function* mapped(entries: Iterable<CacheEntry>, shown: (entry: CacheEntry) => CacheEntry): Iterable<CacheEntry> {
+  for (const entry of entries) yield shown(entry);
+}
+
+/** A list from its head, its items and its end. */
+function* listed(
+  frame: readonly [head: string, end: string],
+  entries: Iterable<CacheEntry>,
+  item: (entry: CacheEntry) => string,
+): Iterable<string> {
+  let before = frame[0];
+  for (const entry of entries) {
+    yield before + item(entry);
+    before = ',';
+  }
+  yield before === ',' ? frame[1] : before + frame[1];
+}
+
 /** The same, with workspace annotations, and the changes that `more` makes. */
 export function naming(shape: Shaper, more: (entry: CacheEntry) => CacheEntry = (entry) => entry): Shaper {
   const shown = (entry: CacheEntry): CacheEntry => more(namedEntry(entry));
@@ -44,6 +64,7 @@ export function naming(shape: Shaper, more: (entry: CacheEntry) => CacheEntry = 
     key: `${shape.key} naming`,
     one: (entry) => shape.one(shown(entry)),
     list: (entries, meta) => shape.list(entries.map(shown), meta),
+    pieces: (entries, meta) => shape.pieces(mapped(entries, shown), meta),
     watched: (entry, first) => shape.watched(shown(entry), first),
   };
 }
@@ -55,6 +76,7 @@ export function moved(shape: Shaper, cluster: ClusterId): Shaper {
     key: `${shape.key} moved`,
     one: (entry) => shape.one(shown(entry)),
     list: (entries, meta) => shape.list(entries.map(shown), meta),
+    pieces: (entries, meta) => shape.pieces(mapped(entries, shown), meta),
     watched: (entry, first) => shape.watched(shown(entry), first),
   };
 }
@@ -79,6 +101,11 @@ export function movedEverywhere(shape: Shaper, { consumers }: Origin, shows: (en
       checkShow(entries, consumers().length);
       return shape.list(entries.flatMap(copies), meta);
     },
+    pieces: (entries, meta) => {
+      const all = [...entries];
+      checkShow(all, consumers().length);
+      return shape.pieces(all.flatMap(copies), meta);
+    },
     watched: (entry, first) => shape.watched(entry, first),
     copies,
   };
@@ -95,6 +122,10 @@ function checkShow(entries: readonly CacheEntry[], times: number): void {
 function wholeObjects(resource: Resource): Shaper {
   // List items omit kind and version, except those of custom resources.
   const skip = resource.custom === undefined ? `{"kind":"${resource.kind}","apiVersion":"${resource.groupVersion}",`.length : 1;
+  const frame = (meta: string): [string, string] => [
+    `{"kind":"${resource.listKind}","apiVersion":"${resource.groupVersion}","metadata":${ended(resource, meta)},"items":[`,
+    ']}\n',
+  ];
   return {
     key: 'object',
     one: (entry) => textOf(resource, entry),
@@ -104,8 +135,10 @@ function wholeObjects(resource: Resource): Shaper {
         const text = textOf(resource, entry);
         items += items === '' ? `{${text.slice(skip)}` : `,{${text.slice(skip)}`;
       }
-      return `{"kind":"${resource.listKind}","apiVersion":"${resource.groupVersion}","metadata":${ended(resource, meta)},"items":[${items}]}\n`;
+      const [head, end] = frame(meta);
+      return `${head}${items}${end}`;
     },
+    pieces: (entries, meta) => listed(frame(meta), entries, (entry) => `{${textOf(resource, entry).slice(skip)}`),
     watched: (entry) => textOf(resource, entry),
   };
 }
@@ -121,16 +154,19 @@ function partial(resource: Resource, entry: CacheEntry, version: string): string
 
 function metadataOnly(resource: Resource, version: string, shape: 'PartialObjectMetadata' | 'PartialObjectMetadataList'): Shaper {
   const shown = (entry: CacheEntry): string => partial(resource, entry, version);
+  const pieces = (entries: Iterable<CacheEntry>, meta: string): Iterable<string> => {
+    if (shape === 'PartialObjectMetadata') throw misfit(shape, `a list (${goName(resource, 'list')})`);
+    const head = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"items":[`;
+    return listed([head, ']}\n'], entries, shown);
+  };
   return {
     key: `partial/${version}`,
     one: (entry) => {
       if (shape === 'PartialObjectMetadataList') throw notList(resource, shape);
       return shown(entry);
     },
-    list: (entries, meta) => {
-      if (shape === 'PartialObjectMetadata') throw misfit(shape, `a list (${goName(resource, 'list')})`);
-      return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"items":[${entries.map(shown).join(',')}]}\n`;
-    },
+    list: (entries, meta) => [...pieces(entries, meta)].join(''),
+    pieces,
     watched: shown,
   };
 }
@@ -185,15 +221,18 @@ function tables(resource: Resource, options: { version: string; include: Include
     if (include === 'Object') return textOf(resource, entry);
     return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${JSON.stringify(object.metadata)}}`;
   };
-  const table = (meta: string, definitions: string, rows: string): string =>
-    `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"columnDefinitions":${definitions},"rows":[${rows}]}`;
+  const head = (meta: string, definitions: string): string =>
+    `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":${meta},"columnDefinitions":${definitions},"rows":[`;
+  const table = (meta: string, definitions: string, rows: string): string => `${head(meta, definitions)}${rows}]}`;
+  const pieces = (entries: Iterable<CacheEntry>, meta: string): Iterable<string> => {
+    const taken = { characters: 0 };
+    return listed([head(meta, columns), ']}\n'], entries, (entry) => row(entry, taken));
+  };
   return {
     key: `table/${version}/${include}`,
     one: (entry) => table(`{"resourceVersion":"${entry.revision}"}`, columns, row(entry)),
-    list: (entries, meta) => {
-      const taken = { characters: 0 };
-      return `${table(meta, columns, entries.map((entry) => row(entry, taken)).join(','))}\n`;
-    },
+    list: (entries, meta) => [...pieces(entries, meta)].join(''),
+    pieces,
     watched: (entry, first) => table(`{"resourceVersion":"${entry.revision}"}`, first ? columns : 'null', row(entry)),
   };
 }

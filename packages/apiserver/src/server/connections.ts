@@ -1,6 +1,7 @@
 import { affordableConnections } from '../http/descriptors.ts';
 import type { Listener, ListenerOptions } from '../http/listener.ts';
 import type { Gauge } from '../metrics/metrics.ts';
+import { unsentLimits } from './clients.ts';
 import type { ServerOptions } from './options.ts';
 
 const mostConnections = 20_000;
@@ -22,6 +23,8 @@ export function connectionOptions({ limits, log }: ServerOptions): Pick<Listener
       overall,
       perAddress: Math.min(overall, limits?.connectionsPerAddress ?? mostPerAddress),
       fromLoopback: Math.min(overall, limits?.connectionsFromLoopback ?? overall),
+      unsent: limits?.unsentBytes?.overall ?? unsentLimits.overall,
+      unsentPerTenant: limits?.unsentBytes?.perTenant ?? unsentLimits.perTenant,
     },
     timeouts: limits?.timeouts ?? {},
     onError: (error) => {

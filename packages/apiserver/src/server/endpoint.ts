@@ -21,6 +21,7 @@ import type { Page } from '../registry/page.ts';
 import { UsageLedger } from '../usage/ledger.ts';
 import { mountedWorkspaces } from '../workspaces/mounts/mounted.ts';
 import { auditPage } from './audit-page.ts';
+import { clientsOf } from './clients.ts';
 import type { Parts } from './composition.ts';
 import { connectionGauges, connectionOptions } from './connections.ts';
 import { serverMetrics } from './gauges.ts';
@@ -91,6 +92,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     classify: flowClassifier(cache),
     organizationOf: kinds.spaces.organizations.of,
     inFlight,
+    clients: clientsOf(options, metrics),
     unfinished: new OpenCount({ what: 'requests with unfinished bodies', overall: 4_000, perLine: 1_000, ...options.limits?.unfinished }),
     bodies: new ByteBudget({ overall: 256 << 20, perTenant: 64 << 20, ...options.limits?.bodyBytes }),
     watches: watchCount(options.limits?.watches),

@@ -39,6 +39,10 @@ export interface ServerOptions {
     readonly streams?: Partial<Omit<OpenCountOptions, 'what'>>;
     /** Requests whose body has not arrived yet: 4,000, half of them in one organization, and 1,000 in one workspace when absent. */
     readonly unfinished?: Partial<Omit<OpenCountOptions, 'what'>>;
+    /** Bytes of responses that clients have not read: 512 MiB, and 64 MiB of one organization when absent. */
+    readonly unsentBytes?: Partial<ByteBudgetOptions>;
+    /** Requests with longer bodies, in bytes, run one after another in each organization: 128 KiB when absent. */
+    readonly largeBody?: number;
     /** Bytes of bodies in memory: 256 MiB, and 64 MiB of one organization when absent. */
     readonly bodyBytes?: Partial<ByteBudgetOptions>;
     /** 20,000 when absent; never more than the process can hold without running out of file descriptors. */

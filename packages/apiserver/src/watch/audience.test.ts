@@ -53,6 +53,7 @@ function stage(options: { maxEvents?: number; shape?: string; padding?: number }
     key: options.shape ?? 'object',
     one: () => '',
     list: () => '',
+    pieces: () => [],
     watched: (entry) => `${entry.revision}${' '.repeat(options.padding ?? 0)}`,
   };
   return {

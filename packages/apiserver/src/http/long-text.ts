@@ -1,0 +1,152 @@
+import { setImmediate } from 'node:timers/promises';
+import { createGzip, type Gzip } from 'node:zlib';
+import { type StatusError, status } from '@capstan/machinery';
+import type { AnswerStream, ByteAccount, Exchange } from './exchange.ts';
+
+export interface LongText {
+  readonly type: string;
+  readonly pieces: Iterable<string>;
+  /** Whether making a piece can fail. All pieces are made before the response starts, then. */
+  readonly mayFail: boolean;
+  /** How many bytes the source of the pieces keeps in memory. */
+  readonly sourceBytes: number;
+}
+
+/** How long to work in one turn, in milliseconds. */
+const turn = 5;
+/** Pieces are sent together up to this many characters. */
+const chunkLength = 64 << 10;
+/** A client that has this many unread bytes has to read before more is made for it. */
+const mostPending = 512 << 10;
+
+/**
+ * Sends a long text in pieces that are made while the client reads them, so that neither many clients nor slow ones fill the memory, and no client
+ * blocks the others. Resolves when the response has started, so that a client that reads slowly holds no place.
+ */
+export async function sendLong(exchange: Exchange, text: LongText): Promise<void> {
+  const held = new Held(exchange);
+  held.take(text.sourceBytes + 2 * mostPending);
+  const chunks = chunked(text.pieces);
+  const source = text.mayFail ? await made(chunks, exchange, held) : chunks;
+  if (exchange.answered || exchange.closed) return;
+  exchange.beforeAnswer?.();
+  const isPacked = (exchange.headers['accept-encoding'] ?? '').includes('gzip');
+  if (isPacked) {
+    exchange.header('Content-Encoding', 'gzip');
+    exchange.header('Vary', 'Accept-Encoding');
+  }
+  const gone = new AbortController();
+  exchange.onClose(() => gone.abort());
+  const answer = exchange.stream(200, text.type);
+  const sink = isPacked ? packedSink(answer, gone.signal) : plainSink(answer);
+  pump(exchange, { source: source[Symbol.iterator](), sink, gone: gone.signal }).catch(() => answer.abort());
+}
+
+/** What is held in memory for one response. It is given back when the response is over. */
+class Held {
+  readonly #account: ByteAccount | undefined;
+  #bytes = 0;
+
+  constructor(exchange: Exchange) {
+    this.#account = exchange.client?.unsent;
+    exchange.onClose(() => {
+      this.#account?.give(this.#bytes);
+      this.#bytes = 0;
+    });
+  }
+
+  take(bytes: number): void {
+    if (this.#account?.take(bytes) === false) throw tooMuchUnread();
+    this.#bytes += bytes;
+  }
+}
+
+export function tooMuchUnread(): StatusError {
+  return status.tooManyRequests('too many long responses to you have not been read yet; read them, or try again later', 1);
+}
+
+function* chunked(pieces: Iterable<string>): Iterable<string> {
+  let chunk = '';
+  for (const piece of pieces) {
+    chunk += piece;
+    if (chunk.length < chunkLength) continue;
+    yield chunk;
+    chunk = '';
+  }
+  if (chunk !== '') yield chunk;
+}
+
+const nextTurn = (exchange: Exchange): Promise<void> => exchange.client?.turn() ?? setImmediate();
+
+async function made(chunks: Iterable<string>, exchange: Exchange, held: Held): Promise<string[]> {
+  const all: string[] = [];
+  await nextTurn(exchange);
+  let until = performance.now() + turn;
+  for (const chunk of chunks) {
+    held.take(chunk.length);
+    all.push(chunk);
+    if (performance.now() < until) continue;
+    await nextTurn(exchange);
+    if (exchange.closed) return all;
+    until = performance.now() + turn;
+  }
+  return all;
+}
+
+interface Sink {
+  write(chunk: string): void;
+  readonly pending: number;
+  /** Calls back when the client has read. */
+  onDrain(listener: () => void): void;
+  end(): void;
+}
+
+function plainSink(answer: AnswerStream): Sink {
+  return answer;
+}
+
+function packedSink(answer: AnswerStream, gone: AbortSignal): Sink {
+  const gzip: Gzip = createGzip({ level: 1 });
+  gzip.on('data', (packed: Buffer) => {
+    answer.write(packed);
+    if (answer.pending < mostPending) return;
+    gzip.pause();
+    answer.onDrain(() => gzip.resume());
+  });
+  gzip.on('end', () => answer.end());
+  gzip.on('error', () => answer.abort());
+  gone.addEventListener('abort', () => gzip.destroy(), { once: true });
+  return {
+    write: (chunk) => void gzip.write(chunk),
+    get pending() {
+      return gzip.writableLength;
+    },
+    onDrain: (listener) => void gzip.once('drain', listener),
+    end: () => void gzip.end(),
+  };
+}
+
+async function pump(
+  exchange: Exchange,
+  { source, sink, gone }: { readonly source: Iterator<string>; readonly sink: Sink; readonly gone: AbortSignal },
+): Promise<void> {
+  for (;;) {
+    await nextTurn(exchange);
+    const until = performance.now() + turn;
+    do {
+      if (gone.aborted) return;
+      const next = source.next();
+      if (next.done === true) return sink.end();
+      sink.write(next.value);
+    } while (sink.pending < mostPending && performance.now() < until);
+    if (sink.pending >= mostPending) await drained(sink, gone);
+  }
+}
+
+function drained(sink: Sink, gone: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (gone.aborted) return resolve();
+    gone.addEventListener('abort', () => resolve(), { once: true });
+    sink.onDrain(resolve);
+  });
+}

@@ -1,0 +1,70 @@
+import { status } from '@capstan/machinery';
+import type { ByteAccount, ClientAccount } from '../http/exchange.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import type { Line } from './line.ts';
+import type { ProcessorTime } from './processor-time.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+export interface ClientsOptions {
+  readonly time: ProcessorTime;
+  readonly work: WorkQueue;
+  /** Bytes of responses that clients have not read. */
+  readonly unsent: ByteBudget;
+  /** How much processor time of one turn of the event loop a tenant gets before its requests wait, in milliseconds. */
+  readonly perTurn?: number;
+  /** Requests with longer bodies are large: those of a tenant run one after another. */
+  readonly largeBody?: number;
+}
+
+/** What the requests of one user share with those of the same tenant. */
+export interface Client extends ClientAccount {
+  readonly line: Line;
+}
+
+/** Divides the time of the event loop, and the memory for responses, among tenants. */
+export class Clients {
+  readonly #options: ClientsOptions;
+  readonly #perTurn: number;
+  readonly #largeBody: number;
+  readonly #known = new WeakMap<Line, Client>();
+
+  constructor(options: ClientsOptions) {
+    this.#options = options;
+    this.#perTurn = options.perTurn ?? 10;
+    this.#largeBody = options.largeBody ?? 128 << 10;
+  }
+
+  of(line: Line): Client {
+    let client = this.#known.get(line);
+    if (client === undefined) {
+      const { unsent, work } = this.#options;
+      const account: ByteAccount = { take: (bytes) => unsent.take(line, bytes), give: (bytes) => unsent.give(line, bytes) };
+      this.#known.set(line, (client = { line, tenant: line.tenant, unsent: account, turn: () => work.turn(line) }));
+    }
+    return client;
+  }
+
+  /** Resolves when a request may run; undefined if it may at once. Its time is charged from then on. */
+  start({ line }: Client): undefined | Promise<void> {
+    const { time, work } = this.#options;
+    if (time.usedInTurn(line.tenant) < this.#perTurn) {
+      time.begin(line.tenant);
+      return undefined;
+    }
+    if (!work.hasRoomFor(line)) throw status.tooManyRequests('too many requests, please try again later', 1);
+    return work.turn(line);
+  }
+
+  isLarge(bytes: number): boolean {
+    return bytes > this.#largeBody;
+  }
+
+  /** Like `start`, for a large request. It needs an `endLarge`. */
+  startLarge({ line }: Client): Promise<void> {
+    return this.#options.work.enter(line);
+  }
+
+  endLarge({ line }: Client): void {
+    this.#options.work.leave(line);
+  }
+}

@@ -1,0 +1,135 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { Line } from './line.ts';
+import { ProcessorTime } from './processor-time.ts';
+import { WorkQueue } from './work-queue.ts';
+
+const line = (tenant: string): Line => ({ level: 'people', tenant, workspace: tenant, user: tenant });
+const [greedy, small] = [line('/greedy'), line('/small')];
+
+/** A clock that only work moves. */
+function stage(options: { maxWaiting?: number; maxWaitingPerTenant?: number } = {}) {
+  let time = 0;
+  const now = (): number => time;
+  const ledger = new ProcessorTime({ now });
+  const queue = new WorkQueue({ time: ledger, now, turn: 8, ...options });
+  const order: string[] = [];
+  const work = async (one: Line, milliseconds: number): Promise<void> => {
+    await queue.turn(one);
+    order.push(one.tenant);
+    time += milliseconds;
+  };
+  return { ledger, queue, order, work };
+}
+
+describe('work that waits', () => {
+  it('is done for the tenant that has used the least time', async () => {
+    const { work, order } = stage();
+    const all = [...Array.from({ length: 4 }, () => work(greedy, 5)), work(small, 1), work(small, 1)];
+    await Promise.all(all);
+    expect(order).toEqual(['/greedy', '/small', '/small', '/greedy', '/greedy', '/greedy']);
+  });
+
+  it('leaves the event loop to others between turns', async () => {
+    const { work, order } = stage();
+    const all = Promise.all(Array.from({ length: 6 }, () => work(greedy, 5)));
+    for (let turn = 0; turn < 2; turn++) await setImmediate();
+    expect(order.length).toBeLessThan(6);
+    await all;
+    expect(order).toHaveLength(6);
+  });
+
+  it('is charged with everything that follows without waiting', async () => {
+    const { ledger, work, queue } = stage();
+    const follows = async (): Promise<void> => {
+      for (let step = 0; step < 10; step++) await Promise.resolve();
+      await work(greedy, 3);
+    };
+    await Promise.all([work(greedy, 4), follows()]);
+    await setImmediate();
+    expect(ledger.used('/greedy')).toBeCloseTo(7, 1);
+    expect([ledger.used('/small'), queue.waiting]).toEqual([0, 0]);
+  });
+
+  it('is limited for each tenant', () => {
+    const { queue } = stage({ maxWaiting: 100, maxWaitingPerTenant: 3 });
+    for (let index = 0; index < 3; index++) void queue.turn(greedy);
+    expect([queue.hasRoomFor(greedy), queue.hasRoomFor(small)]).toEqual([false, true]);
+  });
+});
+
+describe('large requests', () => {
+  it('of one tenant run one after another, and do not wait for those of others', async () => {
+    const { queue } = stage();
+    const running: string[] = [];
+    const enter = async (one: Line): Promise<void> => {
+      await queue.enter(one);
+      running.push(one.tenant);
+    };
+    const all = [enter(greedy), enter(greedy), enter(greedy), enter(small)];
+    await expect.poll(() => running).toEqual(['/greedy', '/small']);
+    for (const one of [greedy, greedy, small, greedy]) {
+      queue.leave(one);
+      await setImmediate();
+      await setImmediate();
+    }
+    await Promise.all(all);
+    expect(running).toEqual(['/greedy', '/small', '/greedy', '/greedy']);
+    expect(queue.waiting).toBe(0);
+  });
+
+  it('are rejected when too many wait', async () => {
+    const { queue } = stage({ maxWaiting: 100, maxWaitingPerTenant: 2 });
+    await queue.enter(greedy);
+    for (let index = 0; index < 2; index++) void queue.enter(greedy);
+    await expect(queue.enter(greedy)).rejects.toMatchObject({ code: 429 });
+    await expect(queue.enter(small)).resolves.toBeUndefined();
+  });
+});
+
+describe('processor time', () => {
+  function clock() {
+    let time = 0;
+    const due: (() => void)[] = [];
+    const turns: (() => void)[] = [];
+    const ledger = new ProcessorTime({ now: () => time, afterWork: (end) => due.push(end), nextTurn: (end) => turns.push(end) });
+    const run = (callbacks: (() => void)[]): void => {
+      for (const callback of callbacks.splice(0)) callback();
+    };
+    return { ledger, pass: (milliseconds: number) => (time += milliseconds), end: () => run(due), endTurn: () => run(turns) };
+  }
+
+  it('is charged to the tenant whose piece runs, and to nobody between pieces', () => {
+    const { ledger, pass, end } = clock();
+    ledger.begin('/a');
+    pass(2);
+    ledger.begin('/b');
+    pass(3);
+    end();
+    pass(100);
+    ledger.begin('/b');
+    end();
+    expect([ledger.usedInTurn('/a'), ledger.usedInTurn('/b')]).toEqual([2, 3]);
+  });
+
+  it('counts less the longer it is ago, and in each turn anew', () => {
+    const { ledger, pass, end, endTurn } = clock();
+    ledger.begin('/a');
+    pass(8);
+    end();
+    endTurn();
+    pass(5_000);
+    expect(ledger.used('/a')).toBeCloseTo(4);
+    expect(ledger.usedInTurn('/a')).toBe(0);
+  });
+
+  it('is remembered for a limited number of tenants', () => {
+    const { ledger, pass, end } = clock();
+    for (let index = 0; index < 5_000; index++) {
+      ledger.begin(`/${index}`);
+      pass(1);
+      end();
+    }
+    expect(ledger.tenants).toBeLessThanOrEqual(1_000);
+  });
+});

@@ -1,0 +1,150 @@
+import { status } from '@capstan/machinery';
+import type { Line } from './line.ts';
+import type { ProcessorTime } from './processor-time.ts';
+import { allowedInLine } from './scarce.ts';
+
+export interface WorkQueueOptions {
+  readonly time: ProcessorTime;
+  /** For how long to work for those that wait before requests that do not are served, in milliseconds. */
+  readonly turn?: number;
+  /** How many may wait, in total and of one tenant. */
+  readonly maxWaiting?: number;
+  readonly maxWaitingPerTenant?: number;
+  readonly now?: () => number;
+}
+
+/** How many tenants are compared to find the one that has used the least. */
+const mostCompared = 64;
+
+interface Waiting {
+  readonly tenant: string;
+  readonly ready: (() => void)[];
+  first: number;
+  /** Wait until the large request before them is done. */
+  readonly large: (() => void)[];
+  isBusy: boolean;
+}
+
+/**
+ * Lets work wait that takes long on the event loop. In each turn of the loop, it works for a few milliseconds, for the tenant that has used the
+ * least processor time lately; then requests are served that need not wait. A tenant that asks for a lot waits for itself.
+ */
+export class WorkQueue {
+  readonly #time: ProcessorTime;
+  readonly #turn: number;
+  readonly #maxWaiting: number;
+  readonly #maxWaitingPerTenant: number;
+  readonly #now: () => number;
+  readonly #tenants = new Map<string, Waiting>();
+  #waiting = 0;
+  #isWorking = false;
+
+  constructor({ time, turn = 8, maxWaiting = 10_000, maxWaitingPerTenant = 5_000, now = () => performance.now() }: WorkQueueOptions) {
+    this.#time = time;
+    this.#turn = turn;
+    this.#maxWaiting = maxWaiting;
+    this.#maxWaitingPerTenant = maxWaitingPerTenant;
+    this.#now = now;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Resolves when a piece of work may run, immediately and without waiting for anything. */
+  turn({ tenant }: Line): Promise<void> {
+    const waiting = this.#of(tenant);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.ready.push(resolve);
+    this.#waiting++;
+    if (!this.#isWorking) {
+      this.#isWorking = true;
+      setImmediate(() => void this.#work());
+    }
+    return promise;
+  }
+
+  /** Whether one more may wait. */
+  hasRoomFor({ tenant }: Line): boolean {
+    const waiting = this.#tenants.get(tenant);
+    const own = waiting === undefined ? 0 : waiting.ready.length - waiting.first + waiting.large.length;
+    if (this.#waiting >= this.#maxWaiting) return false;
+    return own < allowedInLine({ taken: this.#waiting, all: this.#maxWaiting, most: this.#maxWaitingPerTenant });
+  }
+
+  /** Resolves when no other large request of the tenant runs, and it is its turn. Each needs a `leave`. */
+  async enter(line: Line): Promise<void> {
+    if (!this.hasRoomFor(line)) throw status.tooManyRequests('too many requests, please try again later', 1);
+    const waiting = this.#of(line.tenant);
+    if (waiting.isBusy) {
+      this.#waiting++;
+      try {
+        await new Promise<void>((resolve) => waiting.large.push(resolve));
+      } finally {
+        this.#waiting--;
+      }
+    }
+    waiting.isBusy = true;
+    await this.turn(line);
+  }
+
+  leave({ tenant }: Line): void {
+    const waiting = this.#of(tenant);
+    const next = waiting.large.shift();
+    if (next !== undefined) return next();
+    waiting.isBusy = false;
+    this.#forgetIfIdle(waiting);
+  }
+
+  async #work(): Promise<void> {
+    // What is waited for below happens when all microtasks are done, but only if this is one.
+    await Promise.resolve();
+    let until = this.#now() + this.#turn;
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      this.#time.begin(next.tenant);
+      next.run();
+      // The work that follows from it happens in microtasks.
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      if (this.#now() < until) continue;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      until = this.#now() + this.#turn;
+    }
+    this.#isWorking = false;
+  }
+
+  #next(): { readonly tenant: string; readonly run: () => void } | undefined {
+    let least: Waiting | undefined;
+    let leastUsed = Number.POSITIVE_INFINITY;
+    let left = mostCompared;
+    for (const waiting of this.#tenants.values()) {
+      if (waiting.first === waiting.ready.length) continue;
+      if (left-- === 0) break;
+      const used = this.#time.used(waiting.tenant);
+      if (used >= leastUsed) continue;
+      leastUsed = used;
+      least = waiting;
+    }
+    if (least === undefined) return undefined;
+    const run = least.ready[least.first++]!;
+    this.#waiting--;
+    if (least.first > 64 && least.first * 2 > least.ready.length) {
+      least.ready.splice(0, least.first);
+      least.first = 0;
+    }
+    // It goes to the end, so that all are compared in the end.
+    this.#tenants.delete(least.tenant);
+    this.#tenants.set(least.tenant, least);
+    this.#forgetIfIdle(least);
+    return { tenant: least.tenant, run };
+  }
+
+  #of(tenant: string): Waiting {
+    let waiting = this.#tenants.get(tenant);
+    if (waiting === undefined) this.#tenants.set(tenant, (waiting = { tenant, ready: [], first: 0, large: [], isBusy: false }));
+    return waiting;
+  }
+
+  #forgetIfIdle({ tenant, ready, first, large, isBusy }: Waiting): void {
+    if (!isBusy && large.length === 0 && first === ready.length) this.#tenants.delete(tenant);
+  }
+}
