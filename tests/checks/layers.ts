@@ -61,6 +61,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'presence',
     'node-agents',
     'agent-archives',
+    'artifacts',
     'tunnels',
     'node-usage',
     'log-store',

@@ -16,6 +16,7 @@ export {
 } from './apps/fields.ts';
 export * from './capstan/accounts.ts';
 export * from './capstan/agent-archives.ts';
+export * from './capstan/artifacts.ts';
 export * from './capstan/audit.ts';
 export { boundObjects } from './capstan/bound-objects.ts';
 export * from './capstan/node-accounts.ts';

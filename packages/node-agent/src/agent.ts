@@ -125,7 +125,11 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   await using gpus = await startMonitor(options, { node, onChange: report });
   monitor = gpus;
   await using cleaned = await openCleaned(stateDirectory);
-  await using runner = await TaskRunner.open({ client, node, stateDirectory, gpus, cleaned, backoff, driver: options.processDriver, log });
+  await using runner = await TaskRunner.open({
+    ...{ client, node, stateDirectory, gpus, cleaned, backoff, log },
+    driver: options.processDriver,
+    source: { identity: () => controlPlane.identity, servers: () => controlPlane.servers },
+  });
   tasks = runner;
   await using drivers = options.units?.drivers ? givenDrivers(options.units.drivers) : await openDrivers(stateDirectory);
   await using volumes = await VolumeRunner.open({

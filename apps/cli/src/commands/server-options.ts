@@ -49,6 +49,7 @@ export function serverOptions({
     ...(file.kubelets && { kubelets: kubeletOptions(file.kubelets) }),
     ...(file.audit && { audit: auditOptions(file.audit) }),
     ...(file.unitLogs && { logs: logOptions(file.unitLogs) }),
+    ...(file.artifacts && { artifacts: artifactOptions(file.artifacts) }),
     ...(file.authentication && authenticationOptions(file.authentication)),
     ...(file.authorization && { authorization: authorizationOptions(file.authorization) }),
     ...(file.workspaces?.homeCreatorGroups && { homeCreators: file.workspaces.homeCreatorGroups }),
@@ -129,6 +130,14 @@ export function logOptions({
     ...(maxWorkspaceMiB !== undefined && { workspace: maxWorkspaceMiB * mebibyte }),
     ...(maxTotalMiB !== undefined && { total: maxTotalMiB * mebibyte }),
     ...(maxAgeDays !== undefined && { age: maxAgeDays * 24 * 3_600_000 }),
+  };
+}
+
+function artifactOptions({ directory, maxArtifactMiB, maxTotalMiB }: Part<'artifacts'>): NonNullable<ServerOptions['artifacts']> {
+  return {
+    ...(directory !== undefined && { directory }),
+    ...(maxArtifactMiB !== undefined && { artifact: maxArtifactMiB * 2 ** 20 }),
+    ...(maxTotalMiB !== undefined && { total: maxTotalMiB * 2 ** 20 }),
   };
 }
 

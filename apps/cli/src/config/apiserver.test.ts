@@ -67,7 +67,7 @@ test.each([
   ['listen:\n  port: [1]\n', 'capstan.yaml:3:11: expected a whole number from 1 to 65535, found a list'],
   [
     'lisen:\n  port: 1\n',
-    'capstan.yaml:2:3: unknown setting "lisen"; expected one of advertise, listen, etcd, runtimeConfig, admission, history, limits, kubelets, audit, unitLogs, authentication, authorization, workspaces. Did you mean "listen"?',
+    'capstan.yaml:2:3: unknown setting "lisen"; expected one of advertise, listen, etcd, runtimeConfig, admission, history, limits, kubelets, audit, unitLogs, artifacts, authentication, authorization, workspaces. Did you mean "listen"?',
   ],
   ['listen:\n  prot: 1\n', 'capstan.yaml:3:5: unknown setting "prot"; expected one of host, port, names. Did you mean "port"?'],
   ['listen: 6443\n', 'capstan.yaml:2:11: expected a section with host, port, names, found "6443"'],
@@ -96,7 +96,7 @@ test.each([
   ['listen: {}\nlisten: {}\n', 'capstan.yaml:3:3: "listen" is given twice; keep one'],
   [
     '- a\n',
-    'capstan.yaml:2:3: expected a section with advertise, listen, etcd, runtimeConfig, admission, history, limits, kubelets, audit, unitLogs, authentication, authorization, workspaces, found a list',
+    'capstan.yaml:2:3: expected a section with advertise, listen, etcd, runtimeConfig, admission, history, limits, kubelets, audit, unitLogs, artifacts, authentication, authorization, workspaces, found a list',
   ],
 ])('rejects %j with its position and what was expected', (text, message) => {
   if (typeof message === 'string') expect(read(text)).toBe(message);

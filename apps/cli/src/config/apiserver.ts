@@ -100,6 +100,7 @@ export const apiServerShape = section({
     maxTotalMiB: wholeNumber(1, 100_000_000),
     maxAgeDays: wholeNumber(1, 36_500),
   }),
+  artifacts: section({ directory: path, maxArtifactMiB: wholeNumber(1, 10_000_000), maxTotalMiB: wholeNumber(1, 100_000_000) }),
   authentication: section({ tokenFile: path, configurationFile: path, clientAuthorityFile: path }),
   authorization: section({
     configurationFile: path,

@@ -28,6 +28,7 @@ const parameterRules: readonly Rule[] = Object.entries(taskTypes).map(([type, fi
 
 const parameters = {
   fileWrite: optional(taskFields.fileWrite),
+  artifactFetch: optional(taskFields.artifactFetch),
   packageEnsure: optional(taskFields.packageEnsure),
   serviceEnsure: optional(taskFields.serviceEnsure),
   processRun: optional(taskFields.processRun),

@@ -14,6 +14,22 @@ const fileWrite = object('Writes a file as a whole, atomically.', {
   owner: optional(text('User and group, such as `root:root`.', { maxLength: 65, pattern: '^[a-z_][a-z0-9_-]*(:[a-z_][a-z0-9_-]*)?$' })),
 });
 
+const artifactFetch = object(
+  'Brings an artifact of the control plane to the node. It appears under its name as a whole, and only with the right hash.',
+  {
+    sha256: keyHash('SHA-256 of the artifact, which the owner has added with `capstan artifact add`.'),
+    path: path('Where the file is, or the folder into which it is unpacked. Folders above it are created.'),
+    mode: withDefault(text('Permissions of the file, in octal digits.', { pattern: '^0?[0-7]{3}$' }), '0644'),
+    unpack: withDefault(
+      choice('`tar.gz` unpacks it into a folder of its own, which replaces the one that such a task has unpacked before.', [
+        'none',
+        'tar.gz',
+      ]),
+      'none',
+    ),
+  },
+);
+
 const packageEnsure = object('Installs packages of the operating system, or removes them.', {
   names: list('Names of the packages.', text('Name.', { minLength: 1, maxLength: 128, pattern: '^[a-z0-9][a-z0-9+.:-]*$' }), {
     minItems: 1,
@@ -99,6 +115,7 @@ const nodeClean = object('Removes the traces of an allocation: processes, mounts
 /** The parameters of each type of task, by the name of its field in `spec`. */
 export const taskFields = {
   fileWrite,
+  artifactFetch,
   packageEnsure,
   serviceEnsure,
   processRun,
@@ -117,6 +134,7 @@ export type TaskParameters<F extends TaskField> = ReadOf<(typeof taskFields)[F]>
 /** The names of the types, and the fields with their parameters. */
 export const taskTypes = {
   'file.write': 'fileWrite',
+  'artifact.fetch': 'artifactFetch',
   'package.ensure': 'packageEnsure',
   'service.ensure': 'serviceEnsure',
   'process.run': 'processRun',

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rangeOf } from '../http/send-file.ts';
 import { startTestServer, type TestServer } from '../testing/harness.ts';
-import { rangeOf } from './send-file.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'capstan-agent-archives-'));
 const content = Buffer.alloc(3 << 20, 'agent ');

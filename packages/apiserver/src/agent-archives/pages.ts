@@ -11,13 +11,13 @@ import { status } from '@capstan/machinery';
 import { anonymous } from '../authn/user.ts';
 import { isKnown } from '../http/entity-tag.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { sendFile } from '../http/send-file.ts';
 import { sourceOf } from '../http/source.ts';
 import type { Line } from '../limits/line.ts';
 import { OpenCount } from '../limits/open-count.ts';
 import type { Page } from '../registry/page.ts';
 import type { AgentArchives, StoredArchive } from './archives.ts';
 import { installScript } from './install-script.ts';
-import { sendFile } from './send-file.ts';
 
 /** Downloads at the same time: of all machines, and of one address. */
 const limits = { overall: 64, perLine: 16 };

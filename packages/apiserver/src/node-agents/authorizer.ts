@@ -1,6 +1,7 @@
 import {
   agentFilesPath,
   apiServerGroup,
+  artifactsPath,
   authorityByHashPath,
   authorityPath,
   type ClusterId,
@@ -79,6 +80,7 @@ function mayAgent(node: string, attributes: Attributes, platform: () => ClusterI
     if (cluster !== rootCluster && !isInPlatform) return false;
     // The page knows which logs are those of the agent's node.
     if (cluster === rootCluster && verb === 'put' && path.startsWith(logStorePath)) return true;
+    if (cluster === rootCluster && verb === 'get' && path.startsWith(artifactsPath)) return true;
     return (cluster === rootCluster && ownPages.get(path) === verb) || (verb === 'get' && harmless.test(path));
   }
   if (!isInPlatform) return false;

@@ -3,6 +3,9 @@ import { type ClusterId, type NodeGpuMetrics, platformWorkspace, type UnitUsage 
 import { trustedAuthorities } from '@capstan/pki';
 import { AgentArchives } from '../agent-archives/archives.ts';
 import { archivePages } from '../agent-archives/pages.ts';
+import { artifactPages } from '../artifacts/page.ts';
+import { relayedArtifacts } from '../artifacts/relayed.ts';
+import { ArtifactStore } from '../artifacts/store.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { logPage } from '../log-store/page.ts';
@@ -137,12 +140,18 @@ export function keepNodesTidy(
 export function nodePagesOf(
   { nodes, identities: { authenticator } }: Pick<Access, 'nodes' | 'identities'>,
   { membership, cache, pki, now }: { membership: NodeMembership; cache: WatchCache; pki: LivePki; now: () => Date },
-  { version, agentArchives }: ServerOptions,
+  { version, agentArchives, dataDirectory, artifacts: artifactOptions }: ServerOptions,
 ): [string, Page][] {
+  const artifacts = new ArtifactStore({
+    directory: artifactOptions?.directory ?? join(dataDirectory, 'artifacts'),
+    limits: artifactOptions,
+    now,
+  });
   const units = new RecentUnits({ cache, platform: nodes.platform });
   return [
     logPage({ ...nodes, units }),
-    ...tunnelPages({ ...nodes, authenticator, storedLog: nodes.logReader.serve }),
+    ...tunnelPages({ ...nodes, authenticator, stores: { storedLog: nodes.logReader.serve, artifacts: relayedArtifacts(artifacts) } }),
+    ...artifactPages(artifacts, nodes.relays),
     ...nodePages({ membership, objects: cache, authority: () => trustedAuthorities(pki.current), version, now }),
     ...archivePages(new AgentArchives(agentArchives)),
   ];

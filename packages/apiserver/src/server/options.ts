@@ -1,6 +1,7 @@
 import type { EtcdStoreOptions } from '@capstan/store';
 import type { TunnelLimits } from '@capstan/streams';
 import type { AgentArchivesOptions } from '../agent-archives/archives.ts';
+import type { ArtifactLimits } from '../artifacts/store.ts';
 import type { AuditLogOptions } from '../audit/log.ts';
 import type { OidcOptions } from '../authn/oidc.ts';
 import type { KubeletOptions } from '../connect/kubelet.ts';
@@ -96,6 +97,8 @@ export interface ServerOptions {
   readonly agentArchives?: AgentArchivesOptions;
   /** How much output of units is kept, and where: `logs` in the data directory when absent. */
   readonly logs?: Partial<LogStoreLimits> & { readonly directory?: string };
+  /** How large artifacts may be, and where they are: `artifacts` in the data directory when absent. */
+  readonly artifacts?: Partial<ArtifactLimits> & { readonly directory?: string };
   /** The version of Capstan, for node agents. */
   readonly version?: string;
   readonly log: (line: string) => void;

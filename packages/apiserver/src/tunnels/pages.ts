@@ -10,7 +10,7 @@ import type { NodeIdentities } from '../node-agents/identities.ts';
 import { relayPath } from '../node-agents/paths.ts';
 import type { Page } from '../registry/page.ts';
 import type { NodeTunnels } from './node-tunnels.ts';
-import { answerRelay, type StoredLog } from './relayed.ts';
+import { answerRelay, type RelayedStores } from './relayed.ts';
 
 /**
  * The pages that become tunnels. The certificate of the connection itself says who the peer is, not the user of the request: nobody can open a tunnel in
@@ -20,10 +20,9 @@ export function tunnelPages(options: {
   readonly tunnels: NodeTunnels;
   readonly identities: NodeIdentities;
   readonly authenticator: Authenticator;
-  /** Output of units, for other API servers. */
-  readonly storedLog: StoredLog;
+  readonly stores: RelayedStores;
 }): [string, Page][] {
-  const { tunnels, identities, authenticator, storedLog } = options;
+  const { tunnels, identities, authenticator, stores } = options;
   return [
     [
       tunnelPath,
@@ -39,7 +38,7 @@ export function tunnelPages(options: {
       async (exchange) => {
         const user = await authenticator.authenticate({ certificate: () => peerCertificate(exchange.socket) });
         if (user?.groups.includes(apiServerGroup) !== true) throw forbidden('only API servers may use the tunnels of others');
-        await answerRelay(await switched(exchange), tunnels, storedLog);
+        await answerRelay(await switched(exchange), tunnels, stores);
       },
     ],
   ];

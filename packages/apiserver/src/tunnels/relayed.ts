@@ -1,6 +1,7 @@
 import type { Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { answerTunnel, TunnelError, type TunnelRequest } from '@capstan/streams';
+import type { RelayedArtifacts } from '../artifacts/relayed.ts';
 import type { NodeTunnels } from './node-tunnels.ts';
 
 /** In responses of a server that has no tunnel to the node. Nodes cannot send it: it is removed from their responses. */
@@ -11,10 +12,24 @@ export const noTunnel = 'no-tunnel';
 export const relayedPath = (node: string, path: string): string => `/nodes/${node}${path}`;
 
 /** Answers the requests of another API server through the tunnels of this one, and only of this one, so that no request goes in circles. */
-export async function answerRelay(socket: Duplex, tunnels: Pick<NodeTunnels, 'here'>, storedLog: StoredLog): Promise<void> {
+export async function answerRelay(
+  socket: Duplex,
+  tunnels: Pick<NodeTunnels, 'here'>,
+  { storedLog, artifacts }: RelayedStores,
+): Promise<void> {
   await answerTunnel(socket, {
-    handle: (request) => (request.path.startsWith(logPrefix) ? sendStoredLog(request, storedLog) : relay(request, tunnels)),
+    handle: (request) => {
+      if (request.path.startsWith(logPrefix)) return sendStoredLog(request, storedLog);
+      if (request.path.startsWith(artifactPrefix)) return answerArtifact(request, artifacts);
+      return relay(request, tunnels);
+    },
   });
+}
+
+/** Files of this server that other API servers may read. */
+export interface RelayedStores {
+  readonly storedLog: StoredLog;
+  readonly artifacts: RelayedArtifacts;
 }
 
 /** Output of units in the store of this server; undefined if it has none. */
@@ -28,6 +43,21 @@ async function sendStoredLog(request: TunnelRequest, storedLog: StoredLog): Prom
   if (body === undefined) return void request.respond(404).end();
   const stream = request.respond(200, { 'content-type': 'text/plain' });
   await pipeline(body, stream).catch(() => {});
+}
+
+/** The path of a request for artifacts in a relay: `/artifacts/`, or `/artifacts/<sha256>?from=<byte>`. */
+export const artifactPrefix = '/artifacts/';
+/** The size of the whole artifact. */
+export const sizeHeader = 'capstan-size';
+
+async function answerArtifact(request: TunnelRequest, artifacts: RelayedArtifacts): Promise<void> {
+  const { path, method } = request;
+  const [sha256 = '', from = '0'] = path.slice(artifactPrefix.length).split('?from=');
+  if (sha256 === '') return void request.respond(200, { 'content-type': 'application/json' }).end(JSON.stringify(await artifacts.list()));
+  if (method === 'DELETE') return void request.respond((await artifacts.remove(sha256)) ? 204 : 404).end();
+  const found = await artifacts.open(sha256, Number(from));
+  if (found === undefined) return void request.respond(404).end();
+  await pipeline(found.body, request.respond(200, { [sizeHeader]: String(found.size) })).catch(() => {});
 }
 
 async function relay(request: TunnelRequest, tunnels: Pick<NodeTunnels, 'here'>): Promise<void> {

@@ -1,11 +1,13 @@
 import type { Readable } from 'node:stream';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
+import type { Artifact } from '@capstan/api';
 import { BoundedMap } from '@capstan/machinery';
 import { dialTunnel, type NodeConnection, type NodeRequest, type NodeResponse, openTunnel, type Tunnel } from '@capstan/streams';
 import { relayPath } from '../node-agents/paths.ts';
 import type { Elsewhere } from './node-tunnels.ts';
-import { logPrefix, noTunnel, relayedPath, relayHeader } from './relayed.ts';
+import { artifactPrefix, logPrefix, noTunnel, relayedPath, relayHeader, sizeHeader } from './relayed.ts';
 
 export interface OtherServer {
   readonly name: string;
@@ -62,19 +64,54 @@ export class Relays implements Elsewhere {
 
   /** Output of a unit in the store of another server: of the first that has it. */
   async log(path: string, signal: AbortSignal): Promise<Readable | undefined> {
+    for await (const { stream } of this.#answers({ method: 'GET', path: `${logPrefix}${path}`, signal })) return stream;
+    return undefined;
+  }
+
+  /** An artifact in the store of another server, from a byte on: of the first that has it. */
+  async artifact(sha256: string, from: number, signal: AbortSignal): Promise<{ size: number; body: Readable } | undefined> {
+    const path = `${artifactPrefix}${sha256}?from=${from}`;
+    for await (const { headers, stream } of this.#answers({ method: 'GET', path, signal }))
+      return { size: Number(headers[sizeHeader]), body: stream };
+    return undefined;
+  }
+
+  /** The artifacts of all other servers. */
+  async artifacts(signal: AbortSignal): Promise<readonly Artifact[]> {
+    const all: Artifact[] = [];
+    for await (const { stream } of this.#answers({ method: 'GET', path: artifactPrefix, signal }))
+      all.push(...((await json(stream)) as Artifact[]));
+    return all;
+  }
+
+  /** Removes an artifact from all other servers. Whether any of them had it. */
+  async removeArtifact(sha256: string, signal: AbortSignal): Promise<boolean> {
+    let wasThere = false;
+    for await (const { stream } of this.#answers({ method: 'DELETE', path: `${artifactPrefix}${sha256}`, signal })) {
+      stream.destroy();
+      wasThere = true;
+    }
+    return wasThere;
+  }
+
+  /** The answers of other servers that have what is asked for, one after the other. */
+  async *#answers(request: NodeRequest): AsyncGenerator<NodeResponse, void, undefined> {
     const { others, patience = 2_000 } = this.#options;
     for (const { url } of others().slice(0, mostServers)) {
       try {
         const tunnel = await Promise.race([this.#tunnel(url), sleep(patience, undefined, { ref: false })]);
-        const answer = await tunnel?.request({ method: 'GET', path: `${logPrefix}${path}`, signal });
+        const answer = await tunnel?.request(request);
         answer?.stream.end();
-        if (answer?.status === 200) return answer.stream.pause();
-        answer?.stream.destroy();
+        if (answer === undefined || answer.status >= 300) {
+          answer?.stream.destroy();
+          continue;
+        }
+        answer.stream.pause();
+        yield answer;
       } catch {
         // The next one may have it.
       }
     }
-    return undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

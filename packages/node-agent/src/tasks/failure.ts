@@ -11,6 +11,8 @@ const catalogue = {
   UnknownScript: { userFixable: true, retryable: false },
   UnknownSecret: { userFixable: true, retryable: false },
   ScriptChanged: { userFixable: true, retryable: false },
+  UnknownArtifact: { userFixable: true, retryable: false },
+  ChecksumMismatch: { userFixable: false, retryable: true },
   CommandFailed: { userFixable: true, retryable: true },
   /** Something of an allocation is left on the node. */
   NotClean: { userFixable: false, retryable: true },

@@ -9,6 +9,7 @@ import type { ProcessDriver } from '../processes/driver.ts';
 import type { RoutedRequest } from '../requests/router.ts';
 import { Services } from '../services/services.ts';
 import { momentNow } from '../time/moment.ts';
+import { type ArtifactSourceOptions, ServedArtifacts } from './artifacts.ts';
 import { TaskEngine } from './engine.ts';
 import { Journal } from './journal.ts';
 import { TaskOutput } from './output.ts';
@@ -18,6 +19,7 @@ import { serveTaskLog } from './task-log.ts';
 import { TaskReports } from './task-reports.ts';
 import type { TaskRequest } from './task-type.ts';
 import { watchTasks } from './task-watch.ts';
+import { artifactFetch } from './types/artifact-fetch.ts';
 import { collectLogs } from './types/collect-logs.ts';
 import { fileWrite } from './types/file-write.ts';
 import { type GpuInspector, gpuInspect } from './types/gpu-inspect.ts';
@@ -36,6 +38,8 @@ export interface TaskRunnerOptions {
   /** The allocations after which this node was cleaned. */
   readonly cleaned: CleanOptions['cleaned'];
   readonly backoff: BackoffOptions;
+  /** Where artifacts are. */
+  readonly source: Pick<ArtifactSourceOptions, 'identity' | 'servers'>;
   /** Who runs the processes of tasks and services. By default, systemd where it is the first process. */
   readonly driver?: DriverName | undefined;
   readonly log: (line: string) => void;
@@ -58,7 +62,7 @@ export class TaskRunner implements AsyncDisposable {
     journal: Journal,
     { processes, groups }: { readonly processes: ProcessDriver; readonly groups: string | undefined },
   ) {
-    const { client, node, stateDirectory, backoff, log, gpus, cleaned } = options;
+    const { client, node, stateDirectory, backoff, log, gpus, cleaned, source } = options;
     this.#options = options;
     this.#journal = journal;
     this.#reports = new TaskReports({ client, node, backoff, log });
@@ -73,6 +77,7 @@ export class TaskRunner implements AsyncDisposable {
       secrets: new StoredSecrets({ client, node }),
       types: [
         fileWrite,
+        artifactFetch(new ServedArtifacts({ ...source, backoff })),
         packageEnsure,
         serviceEnsure({ services: this.#services, hasSystemd: existsSync('/run/systemd/system') }),
         processRun(scripts),

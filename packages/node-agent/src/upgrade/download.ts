@@ -1,10 +1,8 @@
-import { createWriteStream } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
-import { request } from 'node:https';
-import { pipeline } from 'node:stream/promises';
+import { rm } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { type AgentArchive, type AgentPlatform, agentArchivePath, agentManifestPath } from '@capstan/api';
 import { fileHash } from '../archive/hash.ts';
+import { fetchRest, sizeOf } from '../downloads/fetch-rest.ts';
 import { callPage } from '../identity/calls.ts';
 import type { Identity } from '../identity/state.ts';
 import { UpgradeFailure } from './failure.ts';
@@ -15,9 +13,8 @@ export interface DownloadSource {
   readonly signal: AbortSignal;
 }
 
-/** In milliseconds: a server that has to build the archive first needs some time, and one that sends nothing is given up. */
+/** In milliseconds: a server that has to build the archive first needs some time. */
 const manifestTimeout = 120_000;
-const silence = 30_000;
 
 /** An archive that a server offers. */
 export async function fetchManifest(platform: AgentPlatform, { identity, server, signal }: DownloadSource): Promise<AgentArchive> {
@@ -50,42 +47,6 @@ export async function download(
   if (found === sha256) return;
   await rm(file, { force: true });
   throw new UpgradeFailure('ChecksumMismatch', `the archive from ${server} has the SHA-256 ${found}, and ${sha256} was expected`);
-}
-
-interface Fetch {
-  readonly from: number;
-  readonly tls: ConnectionOptions;
-  readonly tag: string;
-  readonly signal: AbortSignal;
-}
-
-async function fetchRest(url: URL, file: string, { from, tls, tag, signal }: Fetch): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const outgoing = request(url, {
-    ...tls,
-    agent: false,
-    signal,
-    headers: { 'user-agent': 'capstan-node-agent', ...(from > 0 && { range: `bytes=${from}-`, 'if-range': tag }) },
-  });
-  outgoing.setTimeout(silence, () => outgoing.destroy(new Error('nothing arrived for half a minute')));
-  outgoing.on('error', reject);
-  outgoing.on('response', (incoming) => {
-    const { statusCode = 0 } = incoming;
-    if (statusCode !== 200 && statusCode !== 206) {
-      incoming.resume();
-      return reject(new Error(`status ${statusCode}`));
-    }
-    pipeline(incoming, createWriteStream(file, { flags: statusCode === 206 ? 'a' : 'w' })).then(resolve, reject);
-  });
-  outgoing.end();
-  return promise;
-}
-
-async function sizeOf(file: string): Promise<number> {
-  return stat(file).then(
-    ({ size }) => size,
-    () => 0,
-  );
 }
 
 function tlsOf({ authority: ca, certificate: cert, key }: Identity): ConnectionOptions {

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { isKnown } from '../http/entity-tag.ts';
-import type { AnswerStream, Exchange } from '../http/exchange.ts';
+import { isKnown } from './entity-tag.ts';
+import type { AnswerStream, Exchange } from './exchange.ts';
 
 export interface SentFile {
   readonly file: string;
