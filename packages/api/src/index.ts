@@ -24,6 +24,7 @@ export * from './capstan/node-pages.ts';
 export { appliedAnnotation, builtInKindsAnnotation, platformWorkspace } from './capstan/platform.ts';
 export * from './capstan/problems.ts';
 export { serverLeaseAnnotations, serverLeaseLabel } from './capstan/server-leases.ts';
+export * from './capstan/session-tokens.ts';
 export * from './capstan/unit-logs.ts';
 export * from './capstan/usage.ts';
 export type {

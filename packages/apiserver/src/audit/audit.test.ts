@@ -231,6 +231,7 @@ describe('an event', () => {
     { resource: 'secrets' },
     { resource: 'serviceaccounts', subresource: 'token' },
     { group: 'authentication.k8s.io', resource: 'tokenreviews' },
+    { isResource: false, path: '/capstan/session-token' },
   ])('for %j never contains a body', async (attributes) => {
     const [event] = await lines(at('RequestResponse'), request({ attributes: asking(jane, 'create', attributes) }));
     expect(event).toMatchObject({ level: 'Metadata' });

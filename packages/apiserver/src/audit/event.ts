@@ -1,4 +1,4 @@
-import type { User } from '@capstan/api';
+import { sessionTokenPath, type User } from '@capstan/api';
 import { formatMicroTime, isObject } from '@capstan/machinery';
 import type { Attributes } from '../authz/attributes.ts';
 import { cut, cutList, cutMap } from './cut.ts';
@@ -99,8 +99,9 @@ function body(name: string, make: (() => unknown) | undefined, { omitManagedFiel
   return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
 }
 
-function isSecretive({ isResource, group, resource, subresource }: Attributes<string>): boolean {
-  return isResource && secretive.has(subresource === '' ? `${group}/${resource}` : `${group}/${resource}/${subresource}`);
+function isSecretive({ isResource, group, resource, subresource, path }: Attributes<string>): boolean {
+  if (!isResource) return path === sessionTokenPath;
+  return secretive.has(subresource === '' ? `${group}/${resource}` : `${group}/${resource}/${subresource}`);
 }
 
 function objectReference(

@@ -26,7 +26,7 @@ export function decode(token: string): Unverified | undefined {
   return { header: parsedHeader, claims: parsedClaims, signed: token.slice(0, header.length + 1 + claims.length), signature: bytes };
 }
 
-function parsePart(part: string): Claims | undefined {
+export function parsePart(part: string): Claims | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Claims) : undefined;
@@ -41,8 +41,23 @@ export function isSignedBy(token: Unverified, { algorithm, publicKey }: Verifica
   return verify('sha256', Buffer.from(token.signed), { key: publicKey, dsaEncoding: 'ieee-p1363' }, token.signature);
 }
 
-export function encode(claims: Claims, { kid, algorithm, privateKey }: SigningKey): string {
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const signed = `${part({ alg: algorithm, kid })}.${part(claims)}`;
-  return `${signed}.${sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
+/** The same for a text that is no JSON Web Token. Only the canonical encoding of the signature is accepted. */
+export function verifies(signed: string, signature: string, { publicKey }: VerificationKey): boolean {
+  const bytes = Buffer.from(signature, 'base64url');
+  return (
+    bytes.toString('base64url') === signature && verify('sha256', Buffer.from(signed), { key: publicKey, dsaEncoding: 'ieee-p1363' }, bytes)
+  );
+}
+
+export function encode(claims: Claims, key: SigningKey): string {
+  const signed = `${partOf({ alg: key.algorithm, kid: key.kid })}.${partOf(claims)}`;
+  return `${signed}.${signatureOf(signed, key)}`;
+}
+
+export function partOf(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+export function signatureOf(text: string, { privateKey }: SigningKey): string {
+  return sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url');
 }

@@ -1,6 +1,7 @@
 import type { ObjectReader } from '@capstan/kinds';
 import { trustedAuthorities, trustedSigners } from '@capstan/pki';
 import { type BearerTokens, bearerTokens, type TokenAuthenticator } from '../authn/bearer.ts';
+import { CertificateTokens } from '../authn/certificate-tokens.ts';
 import { clientCertificates } from '../authn/client-certificates.ts';
 import { openIdDocuments } from '../authn/openid.ts';
 import { intermediatesOf } from '../authn/peer-certificate.ts';
@@ -15,6 +16,7 @@ import type { Page } from '../registry/page.ts';
 import { audiences, issuer } from './audiences.ts';
 import type { LivePki } from './live-pki.ts';
 import type { Nodes } from './nodes.ts';
+import { sessionTokenPage } from './session-token-page.ts';
 
 export interface Authentication {
   readonly authenticator: Authenticator;
@@ -40,7 +42,6 @@ export function authentication(
   const { serviceAccounts } = pki.current;
   const keys = [serviceAccounts];
   const accounts = serviceAccountTokens({ issuer, keys, objects: options.objects, now: () => options.now().getTime() });
-  const tokens = bearerTokens([accounts, options.nodes.tokens, ...options.more], audiences);
   // Made anew with the authorities, so that nobody is remembered whom a retired one vouched for.
   const verified = pki.derived((present) =>
     clientCertificates([trustedAuthorities(present), options.clientAuthority ?? ''].join('\n'), {
@@ -49,6 +50,8 @@ export function authentication(
     }),
   );
   const certificates: Authenticator = { authenticate: (credentials) => verified().authenticate(credentials) };
+  const forCertificates = new CertificateTokens({ key: serviceAccounts, audiences, certificates, now: () => options.now().getTime() });
+  const tokens = bearerTokens([forCertificates, accounts, options.nodes.tokens, ...options.more], audiences);
   pki.onReplaced(() => options.nodes.connections.keepOnly((raw) => isAccepted(certificates, raw)));
   const documents = openIdDocuments(issuer, options.url, keys);
   const documentPage =
@@ -67,6 +70,7 @@ export function authentication(
         { issuer, key: serviceAccounts, audiences: [issuer], objects: options.objects, now: options.now, warn: context.warn },
       ).object,
     pages: new Map<string, Page>([
+      sessionTokenPage(forCertificates),
       ['/.well-known/openid-configuration', documentPage('application/json', documents.configuration)],
       ['/openid/v1/jwks', documentPage('application/jwk-set+json', documents.keys)],
     ]),

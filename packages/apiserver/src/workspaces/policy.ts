@@ -116,6 +116,7 @@ const rolesInRoot: RuleTable = {
   ],
   'system:kcp:apiexport:topology:maximal-permission-policy': ['* partitions,partitionsets @topology.kcp.io'],
   'system:kcp:home-workspace-create': ['create,get workspaces @tenancy.kcp.io #~'],
+  'system:capstan:session-token': ['post url:/capstan/session-token'],
   'system:capstan:journal': ['get url:/capstan/journal'],
   'system:capstan:platform-types': ['get,patch,update workspacetypes @tenancy.kcp.io #project,home'],
   'system:kcp:universal-workspacetype-use': ['use workspacetypes @tenancy.kcp.io #universal,organization,team,project'],
@@ -137,6 +138,7 @@ const holdersEverywhere: readonly (readonly [group: string, role: string])[] = [
 
 const holdersInRoot: readonly (readonly [group: string, role: string])[] = [
   [everybody, 'system:kcp:workspace:access'],
+  [everybody, 'system:capstan:session-token'],
   [everybody, 'system:kcp:apiexport:tenancy:bind'],
   [everybody, 'system:kcp:apiexport:topology:bind'],
   [everybody, 'system:kcp:home-workspace-create'],
