@@ -13,6 +13,7 @@ import { addAllocations } from './program-allocations.ts';
 import { addAudit } from './program-audit.ts';
 import { addAuthority } from './program-authority.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
+import { addConsole } from './program-console.ts';
 import { addHelp } from './program-help.ts';
 import { addKubelets } from './program-kubelets.ts';
 import { addNodes } from './program-nodes.ts';
@@ -176,6 +177,7 @@ export function createProgram(): Command {
   addSnapshot(program);
   program.commandsGroup('Workspaces and users:');
   addSession(program);
+  addConsole(program);
   addWorkspaces(program);
   addBindings(program);
   program.commandsGroup('The fleet:');

@@ -1,5 +1,7 @@
-import { relative, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
+import { connectionOf, loadKubeconfig } from '@capstan/client';
 import { readWholeConfig } from '../config/capstan.ts';
+import { signInLink } from '../console/link.ts';
 import { explain } from '../failure.ts';
 import { holdDirectory } from '../holder.ts';
 import { childLog, processLog } from '../log.ts';
@@ -22,7 +24,7 @@ export async function up(flags: UpFlags): Promise<number> {
   const format = flags.logFormat ?? file.logFormat ?? 'text';
   const write = processLog({ process: 'up', format });
   using statusFile = new StatusFile(dataDirectory, write);
-  let announced = false;
+  const announced = new Set<string>();
   return await superviseAll(processTable(flags, file), {
     // The children run this same program, started the same way.
     program: process.argv[1]!,
@@ -30,9 +32,10 @@ export async function up(flags: UpFlags): Promise<number> {
     write,
     writeChild: (name) => childLog({ process: name, format }),
     onReady: (name: string, { message }: Readiness) => {
-      if (name !== 'apiserver' || message === undefined || announced) return;
-      announced = true;
-      for (const line of readyLines(message)) write(line);
+      if (message === undefined || announced.has(name)) return;
+      announced.add(name);
+      if (name === 'apiserver') for (const line of readyLines(message)) write(line);
+      if (name === 'console') void consoleLine(message, { dataDirectory, isForPeople: format === 'text' }).then(write);
     },
     signal,
     grace: 10_000,
@@ -54,4 +57,19 @@ function readyLines({ url, kubeconfigPath }: ReadyMessage): string[] {
     `Capstan is ready at ${url}. Next, in another terminal: export KUBECONFIG=${path}`,
     'Offer a part of this machine, and run something: capstan offering create small --cpu 1 --memory 1Gi; capstan ws use root:main:default; capstan run -- echo hello',
   ];
+}
+
+/** A link is a credential, so it goes to a terminal only, where somebody reads it now, and never into a log. */
+async function consoleLine(
+  { url }: ReadyMessage,
+  { dataDirectory, isForPeople }: { readonly dataDirectory: string; readonly isForPeople: boolean },
+): Promise<string> {
+  const plain = `The console is at ${url}. Get a link to sign in with: capstan console`;
+  if (!isForPeople || !process.stdout.isTTY) return plain;
+  try {
+    const connection = connectionOf(loadKubeconfig({ path: join(dataDirectory, 'admin.kubeconfig') }), 'capstan');
+    return `The console, for one sign-in within ten minutes: ${await signInLink(url, connection)}`;
+  } catch {
+    return plain;
+  }
 }

@@ -18,9 +18,10 @@ const firstProject = 'root:main:default';
 /** Asks the API server for everything that the pages want to know about a user. Throws an `ApiError` with the code 401 if it does not accept the token. */
 export async function identify(upstream: Upstream, authorization: string): Promise<Identity> {
   const user = await userOf(upstream, authorization);
-  const [isPlatformOwner, home] = await Promise.all([mayDoAll(upstream, authorization), homeOf(upstream, authorization)]);
-  const isThere = isPlatformOwner && (await pathOf(upstream, authorization, firstProject)) !== undefined;
-  return { user, isPlatformOwner, home: isThere ? firstProject : home };
+  const isPlatformOwner = await mayDoAll(upstream, authorization);
+  // Asking for somebody's home creates it, which the owner of a laptop has no use for.
+  const first = isPlatformOwner ? await pathOf(upstream, authorization, firstProject) : undefined;
+  return { user, isPlatformOwner, home: first ?? (await homeOf(upstream, authorization)) };
 }
 
 export async function userOf(upstream: Upstream, authorization: string): Promise<Identity['user']> {
