@@ -30,7 +30,10 @@ export function checkFacts(root: string, files: readonly string[] = sources(root
 
 /** The api package first: definitions belong there. */
 function sources(root: string): string[] {
-  const files = globSync(['packages/*/src/**/*.ts', 'apps/*/src/**/*.ts'], { cwd: root, exclude: (path) => path.includes('node_modules') });
+  const files = globSync(['packages/*/src/**/*.ts', 'apps/*/src/**/*.{ts,tsx}'], {
+    cwd: root,
+    exclude: (path) => path.includes('node_modules'),
+  });
   return files
     .filter((file) => !file.endsWith('.test.ts') && !file.includes('/generated/'))
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));

@@ -19,7 +19,7 @@ export function importsOf(file: string, text: string): Import[] {
 }
 
 function sourceFiles(root: string): string[] {
-  return globSync(['packages/*/{src,scripts}/**/*.ts', 'apps/*/{src,bin,scripts}/**/*.ts', 'scripts/**/*.ts', 'tests/**/*.ts'], {
+  return globSync(['packages/*/{src,scripts}/**/*.ts', 'apps/*/{src,bin,scripts}/**/*.{ts,tsx}', 'scripts/**/*.ts', 'tests/**/*.ts'], {
     cwd: root,
     exclude: (path) => path.includes('node_modules'),
   }).sort();

@@ -38,6 +38,7 @@ test.each([
   ['an undeclared dependency', 'packages/machinery/src/x.ts', 'lodash', 'lodash is not in packages/machinery/package.json'],
   ['a later folder of a large package', 'packages/apiserver/src/http/x.ts', '../server/server.ts', 'http/ comes before server/'],
   ['a folder without a place in the order', 'packages/apiserver/src/http/x.ts', '../utils/a.ts', 'must not import it'],
+  ['a page in a component', 'apps/console/src/components/x.tsx', '../pages/home/home.tsx', 'components/ comes before pages/'],
   ['the testbed in production code', 'apps/cli/src/x.ts', '@capstan/testbed', 'testbed'],
 ])('rejects %s', (_what, file, target, message) => {
   expect(check(file, target)).toEqual([expect.stringContaining(message)]);

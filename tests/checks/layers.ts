@@ -31,11 +31,12 @@ const order = [
 ];
 
 /**
- * The order of the folders of large packages. Each may import those before it; folders that are not listed may neither import others nor be
+ * The order of the folders of large packages and apps. Each may import those before it; folders that are not listed may neither import others nor be
  * imported.
  */
 const folders: Readonly<Record<string, readonly string[]>> = {
-  apiserver: [
+  'apps/console': ['components', 'modules', 'pages'],
+  'packages/apiserver': [
     'http',
     'request',
     'cache',
@@ -119,7 +120,7 @@ function faultOf({ file, target }: Import, manifestOf: (folder: string) => Manif
   if (target.startsWith('.')) {
     const reached = normalize(join(dirname(file), target));
     if (homeOf(reached) !== home) return `reaches into ${homeOf(reached)}; import it by its name`;
-    return isTest || isForTests(file) ? undefined : folderFault(name, file, reached);
+    return isTest || isForTests(file) ? undefined : folderFault(home, file, reached);
   }
   const [scope, second] = target.split('/');
   const dependency = target.startsWith('@') ? `${scope}/${second}` : scope!;
@@ -142,9 +143,9 @@ function isForTests(file: string): boolean {
   return /\/testing(\.ts|\/)/.test(file);
 }
 
-function folderFault(name: string, file: string, reached: string): string | undefined {
-  const known = folders[name];
-  const [from, to] = [file, reached].map((path) => /^packages\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1]);
+function folderFault(home: string, file: string, reached: string): string | undefined {
+  const known = folders[home];
+  const [from, to] = [file, reached].map((path) => /^(?:packages|apps)\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1]);
   if (known === undefined || from === undefined || to === undefined || from === to) return undefined;
   return known.indexOf(to) < known.indexOf(from) && known.includes(to)
     ? undefined

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 /** Complaints about the shape of the source tree: files that shadow a folder, and barrels inside a package. */
 export function checkShape(root: string, files: readonly string[] = sources(root)): string[] {
   return files.flatMap((file) => {
-    const folder = join(root, file.slice(0, -'.ts'.length));
+    const folder = join(root, file.replace(/\.tsx?$/, ''));
     if (existsSync(folder)) return [`${file}: a folder of the same name lies beside it; move the file into it`];
     return isInnerIndex(file) && isBarrel(readFileSync(join(root, file), 'utf8'))
       ? [`${file}: barrels are for the edge of a package; import from the files`]
@@ -22,5 +22,8 @@ function isBarrel(text: string): boolean {
 }
 
 function sources(root: string): string[] {
-  return globSync(['packages/*/src/**/*.ts', 'apps/*/src/**/*.ts'], { cwd: root, exclude: (path) => path.includes('node_modules') }).sort();
+  return globSync(['packages/*/src/**/*.ts', 'apps/*/src/**/*.{ts,tsx}'], {
+    cwd: root,
+    exclude: (path) => path.includes('node_modules'),
+  }).sort();
 }

@@ -1,0 +1,141 @@
+import { createSortedRowModel, rowSortingFeature, type SortFn, tableFeatures, useTable } from '@tanstack/react-table';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useMemo, useRef } from 'react';
+import styles from './data-table.module.css';
+
+/** The text or number that a column sorts and is searched by. */
+export type CellValue = string | number | undefined;
+
+export interface Column<T> {
+  readonly id: string;
+  readonly header: string;
+  readonly value: (row: T) => CellValue;
+  /** By default the value itself. */
+  readonly cell?: (row: T) => ReactNode;
+  readonly align?: 'end';
+  /** Takes the room that the others leave. */
+  readonly grow?: boolean;
+  /** Hidden on narrow screens. */
+  readonly wideOnly?: boolean;
+}
+
+interface DataTableProps<T> {
+  /** Says what the table contains, for people who cannot see it. */
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly idOf: (row: T) => string;
+  readonly sortBy?: { readonly id: string; readonly desc?: boolean };
+  readonly onOpen?: (row: T) => void;
+}
+
+const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() });
+const rowHeight = 40;
+/** Below it, all rows are in the document, so that the browser's own search finds them. */
+const virtualFrom = 200;
+
+const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+
+/** Numbers by size, texts as people count (`a9` before `a10`), nothing at the end. */
+const compare: SortFn<typeof features, object> = (a, b, id) => {
+  const [one, other] = [a.getValue<CellValue>(id), b.getValue<CellValue>(id)];
+  if (typeof one === 'number' && typeof other === 'number') return one - other;
+  return collator.compare(String(one ?? '\uffff'), String(other ?? '\uffff'));
+};
+
+/** A table with rows of one height, of which only the visible ones are drawn once there are many. */
+export function DataTable<T extends object>({ label, columns, rows, idOf, sortBy, onOpen }: DataTableProps<T>) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const definitions = useMemo(
+    () => columns.map(({ id, header, value }) => ({ id, header, accessorFn: value as (row: object) => CellValue, sortFn: compare })),
+    [columns],
+  );
+  const initial = useMemo(() => ({ sorting: sortBy === undefined ? [] : [{ id: sortBy.id, desc: sortBy.desc ?? false }] }), [sortBy]);
+  const table = useTable({
+    features,
+    columns: definitions,
+    data: rows as unknown as object[],
+    initialState: initial,
+    getRowId: (row) => idOf(row as T),
+    enableSortingRemoval: false,
+  });
+  const sorted = table.getRowModel().rows;
+  const isVirtual = sorted.length >= virtualFrom;
+  const virtual = useVirtualizer({
+    count: isVirtual ? sorted.length : 0,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+  });
+  const drawn = isVirtual ? virtual.getVirtualItems() : [];
+  const visible = isVirtual ? drawn.map(({ index }) => sorted[index]!) : sorted;
+  const before = drawn[0]?.start ?? 0;
+  const after = isVirtual ? virtual.getTotalSize() - (drawn.at(-1)?.end ?? 0) : 0;
+  const byId = new Map(columns.map((column) => [column.id, column]));
+
+  return (
+    <div ref={scroller} className={styles['scroller']} data-virtual={isVirtual || undefined}>
+      <table className={styles['table']} aria-label={label} aria-rowcount={sorted.length + 1}>
+        <thead>
+          {table.getHeaderGroups().map((group) => (
+            <tr key={group.id}>
+              {group.headers.map(({ id, column }) => {
+                const order = column.getIsSorted();
+                const { align, grow, wideOnly, header } = byId.get(id)!;
+                return (
+                  <th
+                    key={id}
+                    scope="col"
+                    data-align={align}
+                    data-grow={grow || undefined}
+                    data-wide={wideOnly || undefined}
+                    aria-sort={order === false ? 'none' : order === 'asc' ? 'ascending' : 'descending'}
+                  >
+                    <button type="button" onClick={() => column.toggleSorting()}>
+                      {header}
+                      <span aria-hidden="true" className={styles['order']}>
+                        {order === 'asc' ? '↑' : order === 'desc' ? '↓' : ''}
+                      </span>
+                    </button>
+                  </th>
+                );
+              })}
+            </tr>
+          ))}
+        </thead>
+        <tbody>
+          {before > 0 && <tr style={{ height: before }} />}
+          {visible.map((row) => (
+            <Row key={row.id} row={row.original as T} columns={columns} onOpen={onOpen} />
+          ))}
+          {after > 0 && <tr style={{ height: after }} />}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface RowProps<T> {
+  readonly row: T;
+  readonly columns: readonly Column<T>[];
+  readonly onOpen: ((row: T) => void) | undefined;
+}
+
+/** A click anywhere opens the row; with the keyboard, the link in its first cell does. */
+function Row<T extends object>({ row, columns, onOpen }: RowProps<T>) {
+  return (
+    <tr
+      data-open={onOpen === undefined ? undefined : true}
+      onClick={(event) => {
+        if (onOpen === undefined || (event.target as Element).closest('a, button, input, label') !== null) return;
+        if (getSelection()?.toString() === '') onOpen(row);
+      }}
+    >
+      {columns.map(({ id, value, cell, align, grow, wideOnly }) => (
+        <td key={id} data-align={align} data-grow={grow || undefined} data-wide={wideOnly || undefined}>
+          {cell === undefined ? (value(row) ?? '–') : cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+}

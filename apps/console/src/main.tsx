@@ -1,0 +1,32 @@
+import './styles/mantine.css';
+import './styles/tokens.css';
+import './styles/base.css';
+import { MantineProvider } from '@mantine/core';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { whenSignedOut } from './modules/kube/client.ts';
+import { closeLive } from './modules/live/use-live.ts';
+import { sessionQuery } from './modules/session/session.ts';
+import { router } from './router.tsx';
+import { theme } from './theme.ts';
+
+const queries = new QueryClient({
+  defaultOptions: { queries: { retry: 1, refetchOnWindowFocus: false, staleTime: 10_000 } },
+});
+
+whenSignedOut(() => {
+  closeLive();
+  void queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
+});
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,53 @@
+import { humanDuration, parseQuantity, scaledValue } from '@capstan/machinery/objects';
+
+const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+/** `12.3 GiB`. */
+export function bytes(amount: number): string {
+  let value = amount;
+  let unit = 0;
+  for (; value >= 1024 && unit < units.length - 1; unit++) value /= 1024;
+  return `${unit === 0 || value >= 100 ? Math.round(value) : Number(value.toFixed(1))} ${units[unit]}`;
+}
+
+/** The number of bytes, or of whole things, in a quantity such as `64Gi`. Undefined if it is none. */
+export function amountOf(quantity: string | number | undefined): number | undefined {
+  if (quantity === undefined || quantity === '') return undefined;
+  try {
+    return Number(scaledValue(parseQuantity(quantity)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** `7.5 cores` from thousandths. */
+export function cores(millis: number): string {
+  const value = millis / 1000;
+  const shown = value >= 100 ? Math.round(value) : Number(value.toFixed(value < 1 ? 2 : 1));
+  return `${shown} ${shown === 1 ? 'core' : 'cores'}`;
+}
+
+export const percent = (value: number): string => `${Math.round(value)}%`;
+
+/** `1 GPU`, `3 GPUs`. */
+export function count(amount: number, one: string, many = `${one}s`): string {
+  return `${amount.toLocaleString('en')} ${amount === 1 ? one : many}`;
+}
+
+/** How long ago, as kubectl prints it; `–` if it never was. */
+export function since(time: string | null | undefined, now: number): string {
+  const then = time ? Date.parse(time) : Number.NaN;
+  return Number.isNaN(then) ? '–' : humanDuration(Math.max(0, now - then));
+}
+
+/** `2026-11-16 08:57:16`, in the time zone of the reader. */
+export function dateTime(time: string | null | undefined): string {
+  const then = time ? new Date(time) : undefined;
+  if (then === undefined || Number.isNaN(then.getTime())) return '–';
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const day = `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}`;
+  return `${day} ${two(then.getHours())}:${two(then.getMinutes())}:${two(then.getSeconds())}`;
+}
+
+/** The text with a capital letter at its beginning. Names that begin in lower case are none of its business, so only messages use it. */
+export const sentence = (text: string): string => (text === '' ? '' : text[0]!.toUpperCase() + text.slice(1));

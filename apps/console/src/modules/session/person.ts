@@ -1,0 +1,11 @@
+import { createContext, use } from 'react';
+import type { Person } from './session.ts';
+
+export const PersonContext = createContext<Person | undefined>(undefined);
+
+/** The person who is signed in. Only below the gate. */
+export function usePerson(): Person {
+  const person = use(PersonContext);
+  if (person === undefined) throw new Error('nobody is signed in here; use it below SessionGate');
+  return person;
+}

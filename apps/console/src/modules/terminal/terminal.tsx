@@ -1,0 +1,97 @@
+import '@xterm/xterm/css/xterm.css';
+import { Button } from '@mantine/core';
+import { FitAddon } from '@xterm/addon-fit';
+import { Terminal as Screen } from '@xterm/xterm';
+import { useEffect, useRef, useState } from 'react';
+import { Icon } from '../../components/icon.tsx';
+import { inputFrame, receive, sizeFrame, subprotocol } from './channel.ts';
+import { styleDocument } from './style-document.ts';
+import styles from './terminal.module.css';
+
+export interface TerminalProps {
+  readonly workspace: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+}
+
+/** A shell with lines of history where there is one. */
+const shell = ['sh', '-c', 'command -v bash > /dev/null && exec bash || exec sh'];
+
+function addressOf({ workspace, namespace, pod, container }: TerminalProps): URL {
+  const address = new URL(`/kube/clusters/${workspace}/api/v1/namespaces/${namespace}/pods/${pod}/exec`, location.href);
+  address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
+  for (const [name, value] of Object.entries({ container, stdin: 'true', stdout: 'true', tty: 'true' }))
+    address.searchParams.set(name, value);
+  for (const word of shell) address.searchParams.append('command', word);
+  return address;
+}
+
+const colours = { background: '#111214', foreground: '#e6e6e4', cursor: '#9aa5ff', selectionBackground: '#3a3f66' };
+
+/** A shell inside a unit. The terminal is the one place that understands escape sequences. */
+export function Terminal(props: TerminalProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const [attempt, setAttempt] = useState(0);
+  const [ended, setEnded] = useState<string>();
+  const { workspace, namespace, pod, container } = props;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt opens another shell.
+  useEffect(() => {
+    setEnded(undefined);
+    const sheets = styleDocument();
+    const screen = new Screen({
+      fontFamily: getComputedStyle(document.documentElement).getPropertyValue('--font-code'),
+      fontSize: 13,
+      cursorBlink: true,
+      scrollback: 5000,
+      theme: colours,
+      documentOverride: sheets.document,
+    });
+    const fit = new FitAddon();
+    screen.loadAddon(fit);
+    screen.open(host.current!);
+    fit.fit();
+    screen.focus();
+
+    const socket = new WebSocket(addressOf({ workspace, namespace, pod, container }), subprotocol);
+    socket.binaryType = 'arraybuffer';
+    const send = (bytes: Uint8Array<ArrayBuffer>): void => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(bytes);
+    };
+    const sendSize = (): void => send(sizeFrame({ columns: screen.cols, rows: screen.rows }));
+    let message: string | undefined;
+    socket.onopen = sendSize;
+    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
+      const received = receive(data);
+      if (received.type === 'output') screen.write(received.bytes);
+      if (received.type === 'end') message = received.message;
+    };
+    socket.onclose = ({ reason }) => setEnded(message ?? (reason || 'The connection to the shell is lost.'));
+    screen.onData((text) => send(inputFrame(text)));
+    screen.onResize(sendSize);
+    const resize = new ResizeObserver(() => fit.fit());
+    resize.observe(host.current!);
+    return () => {
+      resize.disconnect();
+      socket.onclose = null;
+      socket.close();
+      screen.dispose();
+      sheets.dispose();
+    };
+  }, [workspace, namespace, pod, container, attempt]);
+
+  return (
+    <div className={styles['terminal']}>
+      <div ref={host} className={styles['screen']} />
+      {ended !== undefined && (
+        <div className={styles['ended']} role="status">
+          <span>{ended}</span>
+          <Button leftSection={<Icon name="retry" size={13} />} onClick={() => setAttempt(attempt + 1)}>
+            Open another shell
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}

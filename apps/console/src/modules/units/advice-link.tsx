@@ -1,0 +1,34 @@
+import { Button } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { usePerson } from '../session/person.ts';
+import type { Advice } from './advice.ts';
+
+interface AdviceLinkProps {
+  readonly workspace: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly advice: Advice;
+  /** The page on which the button is has no need for a link to itself. */
+  readonly isOnDetail?: boolean;
+}
+
+/** Leads to the place where something can be done. */
+export function AdviceLink({ workspace, namespace, name, advice, isOnDetail = false }: AdviceLinkProps) {
+  const { isPlatformOwner } = usePerson();
+  const unit = `/w/${workspace}/units/${namespace}/${name}`;
+  const target = {
+    logs: `${unit}?tab=logs`,
+    detail: isOnDetail ? undefined : unit,
+    queue: `/w/${workspace}/allocations`,
+    usage: `/w/${workspace}/tenancy?tab=usage`,
+    storage: `/w/${workspace}/storages`,
+    fleet: isPlatformOwner ? `/w/${workspace}/fleet` : undefined,
+    new: `/w/${workspace}/units/new`,
+  }[advice.place];
+  if (target === undefined) return null;
+  return (
+    <Button component={Link} to={target} variant="default" size="compact-xs">
+      {advice.action}
+    </Button>
+  );
+}

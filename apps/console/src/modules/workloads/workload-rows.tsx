@@ -1,0 +1,48 @@
+import { Link } from '@tanstack/react-router';
+import { Status } from '../../components/status.tsx';
+import { Age } from '../format/age.tsx';
+import { sentence } from '../format/format.ts';
+import { AdviceLink } from '../units/advice-link.tsx';
+import type { Workload } from './workload.ts';
+import styles from './workload-rows.module.css';
+
+/** Workloads with their reasons and the next thing to do. */
+export function WorkloadRows({ workspace, rows }: { readonly workspace: string; readonly rows: readonly Workload[] }) {
+  return (
+    <ul className={styles['rows']}>
+      {rows.map((row) => (
+        <Row key={row.id} workspace={workspace} row={row} />
+      ))}
+    </ul>
+  );
+}
+
+WorkloadRows.None = function None({ text }: { readonly text: string }) {
+  return <p className={styles['none']}>{text}</p>;
+};
+
+function Row({ workspace, row }: { readonly workspace: string; readonly row: Workload }) {
+  const { name, namespace, tone, word, reason, advice, resources, place, since } = row;
+  const isFine = tone === 'good' || tone === 'idle';
+  return (
+    <li className={styles['row']}>
+      <span className={styles['status']}>
+        <Status tone={tone} word={word} />
+      </span>
+      <span className={styles['main']}>
+        <Link to="/w/$workspace/units/$namespace/$name" params={{ workspace, namespace, name }} className={styles['name']!}>
+          {name}
+        </Link>
+        <span className={styles['facts']}>{[resources, place].filter(Boolean).join(' · ')}</span>
+        {!isFine && reason !== '' && <span className={styles['reason']}>{sentence(reason)}</span>}
+        {!isFine && advice !== undefined && <span className={styles['advice']}>{advice.text}</span>}
+      </span>
+      <span className={styles['action']}>
+        {!isFine && advice !== undefined && <AdviceLink {...{ workspace, namespace, name, advice }} />}
+      </span>
+      <span className={styles['age']}>
+        <Age of={since} />
+      </span>
+    </li>
+  );
+}

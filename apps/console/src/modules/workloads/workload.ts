@@ -1,0 +1,62 @@
+import type { GPUUnit } from '@capstan/api';
+import type { Tone } from '../../components/status.tsx';
+import { type Advice, adviceFor } from '../units/advice.ts';
+import { askedFor, isOver, nodesOf, stateOf } from '../units/state.ts';
+
+/** Attention: somebody should look, or it is not usable yet. Active: people use it. Over: nothing of it runs. */
+export type Standing = 'attention' | 'active' | 'over';
+
+/** Everything that people run, in the form in which the first page lists it. Kinds of products join this union. */
+export type Workload = UnitWorkload;
+
+interface Common {
+  readonly id: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly standing: Standing;
+  readonly tone: Tone;
+  readonly word: string;
+  readonly reason: string;
+  readonly advice: Advice | undefined;
+  /** The resources that it has or asks for. */
+  readonly resources: string;
+  readonly place: string;
+  /** Time of the last change of its state, as far as it is known. */
+  readonly since: string | undefined;
+}
+
+export interface UnitWorkload extends Common {
+  readonly kind: 'unit';
+  readonly unit: GPUUnit;
+}
+
+export function workloadOfUnit(unit: GPUUnit): UnitWorkload {
+  const { name = '', namespace = '', creationTimestamp } = unit.metadata;
+  const { startedAt, finishedAt } = unit.status ?? {};
+  return {
+    kind: 'unit',
+    id: `unit ${namespace}/${name}`,
+    name,
+    namespace,
+    ...stateOf(unit),
+    standing: standingOf(unit),
+    advice: adviceFor(unit),
+    resources: askedFor(unit),
+    place: nodesOf(unit),
+    since: (isOver(unit) ? finishedAt : startedAt) ?? creationTimestamp ?? undefined,
+    unit,
+  };
+}
+
+function standingOf(unit: GPUUnit): Standing {
+  const { word } = stateOf(unit);
+  if (word === 'Running') return 'active';
+  return word === 'Stopped' || word === 'Succeeded' || word === 'Deleting' || word === 'Stopping' ? 'over' : 'attention';
+}
+
+const urgency: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, busy: 2, good: 3, idle: 4 };
+
+/** The worst first, then the newest. */
+export function byUrgency(one: Workload, other: Workload): number {
+  return urgency[one.tone] - urgency[other.tone] || (other.since ?? '').localeCompare(one.since ?? '');
+}

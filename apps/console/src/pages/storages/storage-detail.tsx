@@ -1,0 +1,92 @@
+import { type GPUStorage, gpuStorageKind } from '@capstan/api';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { Meter } from '../../components/meter.tsx';
+import { Facts, Page, Section } from '../../components/page.tsx';
+import { Empty } from '../../components/states.tsx';
+import { Status } from '../../components/status.tsx';
+import { Conditions } from '../../modules/conditions/conditions.tsx';
+import { EventList } from '../../modules/events/event-list.tsx';
+import { bytes, dateTime, sentence } from '../../modules/format/format.ts';
+import { useLiveObject } from '../../modules/live/use-live.ts';
+import { FollowedView } from '../../modules/problems/views.tsx';
+import { StorageActions } from '../../modules/storages/actions.tsx';
+import { stateOf, usedShare } from '../../modules/storages/state.ts';
+
+export function StorageDetail() {
+  const { workspace = '', namespace = '', name = '' } = useParams({ strict: false });
+  const found = useLiveObject(gpuStorageKind, { workspace, namespace, name });
+  const storage = found.state === 'content' ? found.content : undefined;
+  const navigate = useNavigate();
+  const leave = (): void => void navigate({ to: '/w/$workspace/storages', params: { workspace } });
+  return (
+    <Page
+      title={name}
+      above={
+        <Link to="/w/$workspace/storages" params={{ workspace }}>
+          Storage
+        </Link>
+      }
+      beside={storage !== undefined && <Status {...stateOf(storage)} />}
+      actions={
+        storage !== undefined && <StorageActions key={storage.metadata.uid} workspace={workspace} storage={storage} onDeleted={leave} />
+      }
+    >
+      <FollowedView of={found} what="storages">
+        {(content) =>
+          content === undefined ? (
+            <Empty icon="storage" title={`There is no storage ${name}`}>
+              It was deleted, or never existed in the namespace {namespace} of {workspace}.
+            </Empty>
+          ) : (
+            <StorageFacts workspace={workspace} storage={content} />
+          )
+        }
+      </FollowedView>
+    </Page>
+  );
+}
+
+function StorageFacts({ workspace, storage }: { readonly workspace: string; readonly storage: GPUStorage }) {
+  const { metadata, spec, status } = storage;
+  const { namespace = '', name = '' } = metadata;
+  const users = status?.mountedBy ?? [];
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Size', String(spec.size)],
+          ['Used', status?.usedBytes === undefined ? '–' : <Meter key="used" share={usedShare(storage)} text={bytes(status.usedBytes)} />],
+          ['Node', status?.node ?? 'that of the first unit'],
+          ['When deleted', spec.deletionPolicy === 'Retain' ? 'its files stay' : 'its files are deleted'],
+          ['State', sentence(stateOf(storage).reason)],
+          ['Created', dateTime(metadata.creationTimestamp)],
+        ]}
+      />
+      <Section title="Mounted by" count={users.length}>
+        {users.length === 0 ? (
+          <Empty icon="unit" title="No unit mounts it now">
+            Add it to a unit with mounts, such as at /data.
+          </Empty>
+        ) : (
+          <ul>
+            {users.map((unit) => (
+              <li key={unit}>
+                <Link to="/w/$workspace/units/$namespace/$name" params={{ workspace, namespace, name: unit }}>
+                  {unit}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Section>
+      {(status?.conditions ?? []).length > 0 && (
+        <Section title="Conditions">
+          <Conditions conditions={status!.conditions!} />
+        </Section>
+      )}
+      <Section title="Events">
+        <EventList workspace={workspace} namespace={namespace} kind={gpuStorageKind.kind} name={name} />
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+import type { GPUUnit } from '@capstan/api';
+import { Link } from '@tanstack/react-router';
+import { Command } from '../../components/copy.tsx';
+import { Facts, Section } from '../../components/page.tsx';
+import { Conditions } from '../../modules/conditions/conditions.tsx';
+import { Age } from '../../modules/format/age.tsx';
+import { dateTime, sentence } from '../../modules/format/format.ts';
+import { adviceFor } from '../../modules/units/advice.ts';
+import { AdviceLink } from '../../modules/units/advice-link.tsx';
+import { askedFor, membersOf, nodesOf, programOf, stateOf } from '../../modules/units/state.ts';
+import { UnitMembers } from './unit-members.tsx';
+import styles from './unit-overview.module.css';
+
+interface OverviewProps {
+  readonly workspace: string;
+  readonly unit: GPUUnit;
+}
+
+export function UnitOverview({ workspace, unit }: OverviewProps) {
+  const { spec, status } = unit;
+  return (
+    <div className={styles['overview']}>
+      <Reason workspace={workspace} unit={unit} />
+      <Facts
+        facts={[
+          ['Resources', askedFor(unit)],
+          ['Node', nodesOf(unit) || '–'],
+          ['Started', status?.startedAt === undefined ? '–' : <Age key="started" of={status.startedAt} />],
+          ['Ended', status?.finishedAt === undefined ? undefined : dateTime(status.finishedAt)],
+          ['Exit code', status?.exitCode],
+          ['Restarts', `${status?.restarts ?? 0} · policy ${spec.restartPolicy}`],
+          ['Start', status?.run],
+          ['Network', spec.network],
+          ['Time limit', spec.maxDuration],
+          ['Stops when idle for', spec.idleTimeout],
+          ['Created', dateTime(unit.metadata.creationTimestamp)],
+        ]}
+      />
+      <Section title="Program">
+        <Command text={programOf(unit)} label="Copy the program" />
+      </Section>
+      {(status?.conditions ?? []).length > 0 && (
+        <Section title="Conditions">
+          <Conditions conditions={status!.conditions!} />
+        </Section>
+      )}
+      {membersOf(unit).length > 0 && (
+        <Section title="On its nodes">
+          <UnitMembers unit={unit} />
+        </Section>
+      )}
+      <Ports unit={unit} />
+      <Settings workspace={workspace} unit={unit} />
+    </div>
+  );
+}
+
+/** Why it is as it is, and what can be done. */
+function Reason({ workspace, unit }: OverviewProps) {
+  const { tone, reason } = stateOf(unit);
+  const advice = adviceFor(unit);
+  if (reason === '' || tone === 'good') return null;
+  const { name = '', namespace = '' } = unit.metadata;
+  return (
+    <div className={styles['reason']} data-tone={tone}>
+      <p>{sentence(reason)}.</p>
+      {advice !== undefined && (
+        <p className={styles['advice']}>
+          {advice.text} <AdviceLink {...{ workspace, namespace, name, advice }} isOnDetail />
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Ports({ unit }: { readonly unit: GPUUnit }) {
+  const { ports = [], access } = unit.spec;
+  if (ports.length === 0) return null;
+  const { name = '', namespace = '' } = unit.metadata;
+  return (
+    <Section title="Ports" note={unit.status?.access}>
+      <ul className={styles['ports']}>
+        {ports.map((port) => (
+          <li key={port.name}>
+            <span>
+              {port.name} · {port.port}
+              {access?.port === port.name && ` · ${access.scheme}, for people`}
+            </span>
+            <Command text={`kubectl port-forward --namespace ${namespace} pod/${name} ${port.port}`} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Settings({ workspace, unit }: OverviewProps) {
+  const { env = [], mounts = [] } = unit.spec;
+  const { namespace = '' } = unit.metadata;
+  if (env.length === 0 && mounts.length === 0) return null;
+  return (
+    <Section title="Environment and storages">
+      <Facts
+        facts={[
+          ...env.map(({ name, value, secret, configMap }) => {
+            const from = secret ?? configMap;
+            const text =
+              from === undefined ? value : `from the ${secret === undefined ? 'ConfigMap' : 'Secret'} ${from.name}, key ${from.key}`;
+            return [name, text] as const;
+          }),
+          ...mounts.map(
+            ({ storage, path, readOnly }) =>
+              [
+                path,
+                <span key={path}>
+                  <Link to="/w/$workspace/storages/$namespace/$name" params={{ workspace, namespace, name: storage }}>
+                    {storage}
+                  </Link>
+                  {readOnly && ', read only'}
+                </span>,
+              ] as const,
+          ),
+        ]}
+      />
+    </Section>
+  );
+}

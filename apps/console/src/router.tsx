@@ -1,0 +1,80 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate, Outlet } from '@tanstack/react-router';
+import { Empty, Failure, Loading } from './components/states.tsx';
+import { usePerson } from './modules/session/person.ts';
+import { Shell } from './modules/shell/shell.tsx';
+import { messageOf } from './modules/toasts/toasts.ts';
+import { recentWorkspaces } from './modules/workspaces/recent.ts';
+import { SessionGate } from './session-gate.tsx';
+
+const root = createRootRoute({
+  component: Outlet,
+  notFoundComponent: () => <Empty icon="search" title="There is no such page" action={<a href="/">Go to the first page</a>} />,
+  errorComponent: ({ error }) => (
+    <Failure
+      title="The page failed"
+      detail={messageOf(error)}
+      next="Load it again. If it stays, report it with this message."
+      onRetry={() => location.reload()}
+    />
+  ),
+});
+const gate = createRoute({ getParentRoute: () => root, id: 'signed-in', component: SessionGate });
+
+function Start() {
+  const { home } = usePerson();
+  return <Navigate to="/w/$workspace" params={{ workspace: recentWorkspaces()[0] ?? home }} replace />;
+}
+
+const start = createRoute({ getParentRoute: () => gate, path: '/', component: Start });
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  component: lazyRouteComponent(() => import('./pages/sign-in/sign-in.tsx'), 'SignIn'),
+});
+const workspace = createRoute({ getParentRoute: () => gate, path: '/w/$workspace', component: Shell });
+
+/** Tabs are in the address, so that links lead to them. */
+const withTab = (search: Record<string, unknown>): { tab?: string } => (typeof search['tab'] === 'string' ? { tab: search['tab'] } : {});
+
+const pages = [
+  createRoute({ getParentRoute: () => workspace, path: '/', component: lazyRouteComponent(() => import('./pages/home/home.tsx'), 'Home') }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/units',
+    component: lazyRouteComponent(() => import('./pages/units/unit-list.tsx'), 'UnitList'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/units/new',
+    component: lazyRouteComponent(() => import('./pages/units/new-unit.tsx'), 'NewUnit'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/units/$namespace/$name',
+    validateSearch: withTab,
+    component: lazyRouteComponent(() => import('./pages/units/unit-detail.tsx'), 'UnitDetail'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/storages',
+    component: lazyRouteComponent(() => import('./pages/storages/storage-list.tsx'), 'StorageList'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/storages/$namespace/$name',
+    component: lazyRouteComponent(() => import('./pages/storages/storage-detail.tsx'), 'StorageDetail'),
+  }),
+];
+
+export const router = createRouter({
+  routeTree: root.addChildren([signIn, gate.addChildren([start, workspace.addChildren(pages)])]),
+  defaultPreload: 'intent',
+  defaultPendingComponent: () => <Loading />,
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}
