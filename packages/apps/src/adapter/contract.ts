@@ -158,6 +158,10 @@ interface StepFields {
   readonly keepsSecret?: string;
   /** The code in `lastErrors` if it fails; that of the task if absent. */
   readonly code?: string;
+  /** The codes for exit codes of a script, such as `{ '21': 'PortInUse' }`. They come before `code`. */
+  readonly exitCodes?: Readonly<Record<string, string>>;
+  /** The step is skipped unless the fact has this value when its turn comes. */
+  readonly when?: { readonly fact: string; readonly is: string };
   /**
    * What a final failure means. `fail` (default): the operation has failed. `degrade`: the member has failed, its later steps are skipped and the operation goes on.
    * `continue`: it is reported and nothing else. `intervene`: a person must act, see `instructions`.

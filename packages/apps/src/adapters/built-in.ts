@@ -1,4 +1,5 @@
 import type { AdapterRegistration } from '../adapter/registration.ts';
+import { kubernetesRegistration } from './kubernetes/registration.ts';
 
 /** The adapters that are a part of Capstan. */
-export const builtInAdapters: readonly AdapterRegistration[] = [];
+export const builtInAdapters: readonly AdapterRegistration[] = [kubernetesRegistration];

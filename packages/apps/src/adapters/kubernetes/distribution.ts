@@ -1,0 +1,87 @@
+/** A program that runs a Kubernetes cluster. Everything else in this adapter is the same for all of them. */
+export interface Distribution {
+  readonly program: 'rke2' | 'k3s';
+  readonly displayName: string;
+  /** The port of the supervisor, which members join by. */
+  readonly supervisorPort: number;
+  readonly services: Readonly<Record<Role, string>>;
+  /** Ports that must be free before the installation. */
+  readonly ports: Readonly<Record<Role, readonly number[]>>;
+  /** Whether the first server must ask for an etcd of its own; snapshots need it. */
+  readonly needsClusterInit: boolean;
+  /** Parts that the platform switches off, because it promises nothing about them. */
+  readonly disabled: readonly string[];
+  readonly artifacts: readonly ArtifactPlace[];
+  /** The version in the catalog until its owner adds others. */
+  readonly version: string;
+}
+
+export type Role = 'server' | 'agent';
+
+export interface ArtifactPlace {
+  /** The file name in the release, which is the name of the artifact in the catalog. */
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly mode: string;
+  /** Its path, or absent for the folder of artifacts, from which the installer takes it. */
+  readonly path?: string;
+}
+
+/** The port of the Kubernetes API. */
+export const apiPort = 6443;
+
+const rke2: Distribution = {
+  program: 'rke2',
+  displayName: 'Self-managed Kubernetes (RKE2)',
+  supervisorPort: 9345,
+  services: { server: 'rke2-server', agent: 'rke2-agent' },
+  ports: { server: [9345, apiPort, 2379, 2380, 10250], agent: [10250] },
+  needsClusterInit: false,
+  disabled: [],
+  artifacts: [
+    { name: 'rke2.linux-amd64.tar.gz', isRequired: true, mode: '0644' },
+    { name: 'sha256sum-amd64.txt', isRequired: true, mode: '0644' },
+    { name: 'install.sh', isRequired: true, mode: '0755' },
+    { name: 'rke2-images.linux-amd64.tar.zst', isRequired: false, mode: '0644' },
+  ],
+  version: 'v1.34.1+rke2r1',
+};
+
+const k3s: Distribution = {
+  program: 'k3s',
+  displayName: 'Self-managed Kubernetes (k3s)',
+  supervisorPort: apiPort,
+  services: { server: 'k3s', agent: 'k3s-agent' },
+  ports: { server: [apiPort, 2379, 2380, 10250], agent: [10250] },
+  needsClusterInit: true,
+  // It would create a StorageClass on the disks of the nodes.
+  disabled: ['local-storage'],
+  artifacts: [
+    { name: 'k3s', isRequired: true, mode: '0755', path: '/usr/local/bin/k3s' },
+    { name: 'install.sh', isRequired: true, mode: '0755' },
+    {
+      name: 'k3s-airgap-images-amd64.tar.zst',
+      isRequired: false,
+      mode: '0644',
+      path: '/var/lib/rancher/k3s/agent/images/k3s-airgap-images-amd64.tar.zst',
+    },
+  ],
+  version: 'v1.34.1+k3s1',
+};
+
+export const distributions: readonly Distribution[] = [rke2, k3s];
+
+/** The distribution of an App, which has the name of the program. */
+export function distributionOf(app: string): Distribution {
+  const found = distributions.find(({ program }) => program === app);
+  if (found === undefined) throw new Error(`there is no distribution ${app}`);
+  return found;
+}
+
+export const configDirectory = ({ program }: Distribution): string => `/etc/rancher/${program}`;
+export const configFile = (distribution: Distribution): string => `${configDirectory(distribution)}/config.yaml`;
+export const dataDirectory = ({ program }: Distribution): string => `/var/lib/rancher/${program}`;
+/** Where the installer finds its files. */
+export const artifactDirectory = ({ program }: Distribution): string => `/var/lib/capstan-apps/${program}`;
+/** The output of a service that systemd does not keep. */
+export const logFile = (distribution: Distribution, role: Role): string => `/var/log/${distribution.services[role]}.log`;

@@ -1,0 +1,43 @@
+/** The scripts of this adapter, without the prefix of their NodeScripts. */
+export type ScriptName =
+  | 'preflight'
+  | 'keep'
+  | 'install'
+  | 'unit'
+  | 'halt'
+  | 'wait'
+  | 'join-token'
+  | 'access'
+  | 'drain'
+  | 'uncordon'
+  | 'forget'
+  | 'snapshot'
+  | 'restore'
+  | 'rotate'
+  | 'uninstall'
+  | 'residue'
+  | 'probe';
+
+/** The codes of errors by the exit codes of scripts. The scripts explain them in their output. */
+export const exitCodes: Readonly<Partial<Record<ScriptName, Readonly<Record<string, string>>>>> = {
+  preflight: {
+    '20': 'OtherDistribution',
+    '21': 'PortInUse',
+    '22': 'NoDefaultRoute',
+    '23': 'LeftoverState',
+    '24': 'FirewallActive',
+    '25': 'ArchitectureNotSupported',
+  },
+  install: { '30': 'ArtifactMissing', '31': 'InstallFailed', '32': 'WrongVersion' },
+  unit: { '35': 'UnitMissing', '36': 'UnitFailed' },
+  wait: { '40': 'ServiceFailed', '41': 'ApiNotReady', '42': 'NodeNotReady', '43': 'NodePasswordRejected', '44': 'TokenRejected' },
+  'join-token': { '45': 'TokenMissing' },
+  access: { '50': 'KubeconfigMissing', '51': 'AccessNotGranted' },
+  drain: { '55': 'ApiNotReady', '56': 'DrainBlocked' },
+  uncordon: { '55': 'ApiNotReady', '57': 'CordonedByOthers' },
+  forget: { '55': 'ApiNotReady', '58': 'EtcdMemberStays', '59': 'NodeStays' },
+  snapshot: { '60': 'SnapshotFailed' },
+  restore: { '61': 'SnapshotNotFound', '62': 'ServiceStillRuns', '63': 'RestoreFailed' },
+  rotate: { '65': 'RotationFailed' },
+  uninstall: { '70': 'ProcessesRemain' },
+};

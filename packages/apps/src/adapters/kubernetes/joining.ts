@@ -1,0 +1,147 @@
+import type { AdapterMember } from '../../adapter/contract.ts';
+import { configFile } from './distribution.ts';
+import { configOf, fixedSettings, settingsFact } from './settings.ts';
+import { type Context, type Draft, type Extras, initFact, roleOf, run, type Stages, service, stepId } from './steps.ts';
+
+/** An agent that does not join leaves a cluster that can be used. */
+const agentExtras: Extras = { onFailure: 'degrade' };
+
+const bootstrapInstructions =
+  'The server did not become ready. Read the output of this step, which ends with the log of the service. Remove the cause, then create an operation `resume`, or `repair` for this member. ' +
+  'Steps that were done are not harmed by doing them again. Deleting the instance is safe too.';
+
+/** Looks whether the members can be used, before anything is changed. */
+export function preflight(context: Context, members: readonly AdapterMember[]): Draft[] {
+  const { distribution, request } = context;
+  return members.map((member) =>
+    run(context, member, {
+      script: 'preflight',
+      title: `Check ${member.node.name}`,
+      phase: 'placement_validated',
+      arguments: [roleOf(member), request.instance.id, ...distribution.ports[roleOf(member)].map(String)],
+      keepsFact: initFact(member),
+      deadline: '2m',
+      ...(member.component === 'agent' && agentExtras),
+    }),
+  );
+}
+
+/** Keeps the settings that can never change. */
+export function keepSettings(context: Context, server: AdapterMember): Draft {
+  const settings = fixedSettings(context.request.instance);
+  return run(context, server, { script: 'keep', title: 'Record the settings', arguments: [settings], keepsFact: settingsFact });
+}
+
+export function install(context: Context, member: AdapterMember): Draft[][] {
+  const role = roleOf(member);
+  const { version } = context.request.instance;
+  const phase = role === 'server' ? 'server_bootstrap_requested' : 'agent_join_requested';
+  const extras: Extras = { phase, ...(role === 'agent' && agentExtras) };
+  const title = `Install ${context.distribution.program} ${version} on ${member.node.name}`;
+  return [[run(context, member, { script: 'install', title, arguments: [role, version], deadline: '15m', ...extras })]];
+}
+
+/** Writes the configuration of a member. The first server joins nobody. */
+export function configure(context: Context, member: AdapterMember, extras: Extras = {}): Draft {
+  const { distribution, request, servers } = context;
+  const [first] = servers;
+  const joins = member.name === first?.name ? undefined : first;
+  return {
+    id: stepId('configure', member),
+    title: `Write the configuration of ${member.node.name}`,
+    member: member.name,
+    type: 'file.write',
+    task: {
+      path: configFile(distribution),
+      content: configOf({ distribution, instance: request.instance, member, servers, joins }),
+      mode: '0600',
+    },
+    ...extras,
+  };
+}
+
+/** Waits until the service of a member works. */
+export function wait(context: Context, member: AdapterMember, extras: Extras = {}): Draft {
+  const role = roleOf(member);
+  const service = context.distribution.services[role];
+  return run(context, member, {
+    script: 'wait',
+    title: `Wait until ${member.node.name} is ready`,
+    arguments: [role, member.node.name, service, '540'],
+    deadline: '10m',
+    attempts: 2,
+    ...extras,
+  });
+}
+
+/** Starts the first server, and takes the tokens by which the others join: they contain the hash of the cluster's authority. */
+export function bootstrap(stages: Stages, context: Context, server: AdapterMember): void {
+  const extras: Extras = { phase: 'server_bootstrapping' };
+  stages
+    .stage(configure(context, server, extras))
+    .stage(...service(context, server, 'running', extras))
+    .stage(
+      wait(context, server, { ...extras, code: 'ServerBootstrapTimeout', onFailure: 'intervene', instructions: bootstrapInstructions }),
+    );
+  takeTokens(stages, context, server);
+}
+
+export function takeTokens(stages: Stages, context: Context, server: AdapterMember): void {
+  const take = (kind: 'agent' | 'server'): Draft =>
+    run(context, server, {
+      script: 'join-token',
+      verb: `take-${kind}-token`,
+      title: `Take the token by which ${kind}s join`,
+      arguments: [kind],
+      keepsSecret: `${kind}-join-token`,
+      phase: 'server_ready_for_agent_join',
+    });
+  stages.stage(take('agent'), take('server'));
+}
+
+/** Joins further servers, one at a time: etcd accepts one new member only when all others are there. */
+export function joinServers(stages: Stages, context: Context, servers: readonly AdapterMember[]): void {
+  for (const server of servers) {
+    const extras: Extras = { phase: 'server_bootstrapping' };
+    stages
+      .chains([install(context, server)])
+      .stage(configure(context, server, extras))
+      .stage(...service(context, server, 'running', extras))
+      .stage(wait(context, server, { ...extras, code: 'ServerJoinTimeout', onFailure: 'intervene', instructions: bootstrapInstructions }));
+  }
+}
+
+/** In one go; more at once overload a server. */
+const batch = 50;
+
+export function joinAgents(stages: Stages, context: Context, agents: readonly AdapterMember[]): void {
+  const requested: Extras = { phase: 'agent_join_requested', ...agentExtras };
+  const joining: Extras = { phase: 'agent_joining', ...agentExtras };
+  for (let start = 0; start < agents.length; start += batch)
+    stages.chains(
+      agents
+        .slice(start, start + batch)
+        .map((agent) => [
+          ...install(context, agent),
+          [configure(context, agent, requested)],
+          service(context, agent, 'running', joining),
+          [wait(context, agent, { ...joining, code: 'AgentJoinTimeout' })],
+        ]),
+    );
+}
+
+/** Grants the groups of the platform their roles in the cluster, and tells the node agent of the server where the credentials are. */
+export function deliverAccess(context: Context, servers: readonly AdapterMember[]): Draft[] {
+  return servers.map((server) =>
+    run(context, server, {
+      script: 'access',
+      title: 'Make the kubeconfig available',
+      arguments: [context.request.instance.id],
+      phase: 'kubeconfig_delivery_requested',
+      attempts: 5,
+      code: 'KubeconfigDeliveryFailed',
+      // The cluster works without it, and `reconcile` delivers it later.
+      onFailure: 'continue',
+    }),
+  );
+}

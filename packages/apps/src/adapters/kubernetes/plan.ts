@@ -1,0 +1,93 @@
+import { type AdapterMember, AdapterProblem, type Plan, type PlanRequest, type WantedSecret } from '../../adapter/contract.ts';
+import { distributionOf } from './distribution.ts';
+import {
+  change,
+  decommission,
+  drainMember,
+  type Operation,
+  reconcile,
+  repair,
+  restore,
+  rotateCertificates,
+  snapshot,
+  start,
+  stop,
+  uncordonMember,
+} from './operations.ts';
+import { checkUnchanged } from './settings.ts';
+import type { Context } from './steps.ts';
+
+/** The server token equals the rights of an administrator, so agents have another one. */
+const secrets: readonly WantedSecret[] = [
+  { name: 'token', bytes: 32, encoding: 'hex' },
+  { name: 'agent-token', bytes: 32, encoding: 'hex' },
+];
+
+interface Described {
+  readonly operation: Operation;
+  readonly phase: string;
+}
+
+const operations: Readonly<Record<string, Described>> = {
+  deploy: { operation: change, phase: 'ready' },
+  change: { operation: change, phase: 'ready' },
+  reconcile: { operation: reconcile, phase: 'ready' },
+  repair: { operation: repair, phase: 'ready' },
+  stop: { operation: stop, phase: 'stopped' },
+  start: { operation: start, phase: 'ready' },
+  decommission: { operation: decommission, phase: 'removed' },
+  drain: { operation: drainMember, phase: 'ready' },
+  uncordon: { operation: uncordonMember, phase: 'ready' },
+  snapshot: { operation: snapshot, phase: 'ready' },
+  restore: { operation: restore, phase: 'ready' },
+  'rotate-certificates': { operation: rotateCertificates, phase: 'ready' },
+};
+
+/** Operations after which the wanted members are a part of the instance, and the others are not. */
+const changing = new Set(['deploy', 'change']);
+
+export function planOf(request: PlanRequest): Plan {
+  const { instance, operation, facts, members } = request;
+  const found = Object.hasOwn(operations, operation.type) ? operations[operation.type] : undefined;
+  if (found === undefined) throw new AdapterProblem('OperationNotSupported', `this app has no operation ${operation.type}`);
+  const isRemoval = operation.type === 'decommission';
+  if (!isRemoval) {
+    checkUnchanged(instance, facts);
+    checkServers(members);
+  }
+  const { steps } = found.operation(contextOf(request));
+  const names = (list: readonly AdapterMember[]): string[] => list.map(({ name }) => name);
+  return {
+    steps,
+    secrets,
+    phase: found.phase,
+    ...(isRemoval && { leaves: names(members) }),
+    ...(changing.has(operation.type) && {
+      joins: names(members.filter(({ isWanted }) => isWanted)),
+      leaves: names(members.filter(({ isWanted }) => !isWanted)),
+    }),
+    ...(operation.type === 'repair' && operation.member !== undefined && { joins: [operation.member] }),
+  };
+}
+
+function contextOf(request: PlanRequest): Context {
+  const wanted = request.members.filter(({ isWanted }) => isWanted);
+  const servers = wanted.filter(({ component }) => component === 'server');
+  return {
+    distribution: distributionOf(request.instance.app),
+    request,
+    servers: [...servers.filter(({ hasJoined }) => hasJoined), ...servers.filter(({ hasJoined }) => !hasJoined)],
+    agents: wanted.filter(({ component }) => component === 'agent'),
+    unwanted: request.members.filter(({ isWanted }) => !isWanted),
+  };
+}
+
+/** The data of the cluster is on its servers: if none of them stays, nothing of the cluster does. */
+function checkServers(members: readonly AdapterMember[]): void {
+  const joined = members.filter(({ component, hasJoined }) => component === 'server' && hasJoined);
+  if (joined.length > 0 && joined.every(({ isWanted }) => !isWanted))
+    throw new AdapterProblem(
+      'LastServerRemoved',
+      'the placement keeps none of the servers that have the data of the cluster; add the new servers first, and remove the old ones in a second change',
+    );
+}

@@ -1,0 +1,35 @@
+import type { ProbeAnswer } from '../../adapter/contract.ts';
+
+/** The findings of the script `probe`. */
+export interface Findings {
+  /** `active` if the service runs. */
+  readonly service: string;
+  /** Whether the API answers that it is ready; undefined on agents. */
+  readonly isApiReady?: boolean;
+  /** The condition `Ready` of nodes, by name: `True`, `False` or `Unknown`. A server reports all, an agent its own. */
+  readonly nodes: ReadonlyMap<string, string>;
+  /** Nodes that take no new pods. */
+  readonly cordoned: ReadonlySet<string>;
+  readonly version?: string;
+  readonly certificatesExpireAt?: string;
+  /** Whether one expires within 30 days. */
+  readonly isExpiring: boolean;
+  readonly snapshots: readonly string[];
+}
+
+/** The script prints lines such as `node gpu-1 True`. Unknown ones are ignored, so that versions can differ. */
+export function findingsOf({ output }: ProbeAnswer): Findings {
+  const lines = output.split('\n').map((line) => line.trim().split(/\s+/));
+  const last = (name: string): string | undefined => lines.findLast(([first]) => first === name)?.[1];
+  const [api, version, expires] = [last('api'), last('version'), last('expires')];
+  return {
+    service: last('service') ?? 'unknown',
+    ...(api !== undefined && { isApiReady: api === 'ready' }),
+    nodes: new Map(lines.flatMap(([first, name, status]) => (first === 'node' && name !== undefined ? [[name, status ?? 'Unknown']] : []))),
+    cordoned: new Set(lines.flatMap(([first, name]) => (first === 'cordoned' && name !== undefined ? [name] : []))),
+    ...(version !== undefined && { version }),
+    ...(expires !== undefined && !Number.isNaN(Date.parse(expires)) && { certificatesExpireAt: new Date(expires).toISOString() }),
+    isExpiring: last('expiring') === 'true',
+    snapshots: lines.flatMap(([first, name]) => (first === 'snapshot' && name !== undefined ? [name] : [])),
+  };
+}

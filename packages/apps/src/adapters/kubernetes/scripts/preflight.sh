@@ -1,0 +1,65 @@
+#!/bin/sh
+# Checks whether a node can become a member of a Kubernetes cluster, and prints who keeps its services running: systemd or agent.
+set -eu
+program=$1 role=$2 instance=$3
+shift 3
+config=/etc/rancher/$program data=/var/lib/rancher/$program own=/var/lib/capstan-apps/$program
+
+fail() {
+  code=$1
+  shift
+  echo "error: $*" >&2
+  exit "$code"
+}
+
+[ "$(uname -m)" = x86_64 ] || fail 25 "expected a node of the architecture x86_64, found $(uname -m)"
+
+init=agent
+[ ! -d /run/systemd/system ] || init=systemd
+
+for other in rke2 k3s k0s; do
+  [ "$other" != "$program" ] || continue
+  for path in "/var/lib/rancher/$other/server" "/var/lib/rancher/$other/agent" "/var/lib/$other" \
+    "/etc/systemd/system/$other-agent.service" "/etc/systemd/system/$other.service" "/usr/local/lib/systemd/system/$other-server.service"; do
+    [ ! -e "$path" ] || fail 20 "this node has another Kubernetes already: $path exists"
+  done
+done
+[ ! -e /etc/kubernetes/kubelet.conf ] || fail 20 "this node has a kubelet already: /etc/kubernetes/kubelet.conf exists"
+
+present=$(cat "$own/instance" 2>/dev/null || :)
+if [ "$present" != "$instance" ]; then
+  for path in "$config/config.yaml" "$data/server" "$data/agent/kubelet.kubeconfig" /etc/rancher/node/password "$own/instance"; do
+    [ ! -e "$path" ] || fail 23 "this node has files of an earlier cluster: $path; decommission that instance, or let the fleet clean the node"
+  done
+  for port in "$@"; do
+    hexadecimal=$(printf '%04X' "$port")
+    # 0A is the state of sockets that listen.
+    if awk -v port="$hexadecimal" '$4 == "0A" && substr($2, index($2, ":") + 1) == port { found = 1 } END { exit !found }' \
+      /proc/net/tcp $([ ! -e /proc/net/tcp6 ] || echo /proc/net/tcp6); then
+      fail 21 "the $role needs the port $port, but another program listens on it"
+    fi
+  done
+fi
+
+awk '$2 == "00000000" && $8 == "00000000" { found = 1 } END { exit !found }' /proc/net/route ||
+  { [ -e /proc/net/ipv6_route ] && grep -q '^0\{32\} 00 ' /proc/net/ipv6_route; } ||
+  fail 22 "this node has no default route, which Kubernetes needs to find its own address"
+
+if [ "$init" = systemd ]; then
+  ! systemctl is-active --quiet firewalld 2>/dev/null || fail 24 "firewalld runs on this node and would block the traffic of pods; stop and disable it"
+  if systemctl is-active --quiet NetworkManager 2>/dev/null && [ ! -e /etc/NetworkManager/conf.d/capstan-kubernetes.conf ]; then
+    printf '[keyfile]\nunmanaged-devices=interface-name:cali*;interface-name:flannel*;interface-name:cni0\n' \
+      > /etc/NetworkManager/conf.d/capstan-kubernetes.conf
+    systemctl reload NetworkManager > /dev/null 2>&1 || :
+  fi
+  # Nodes with many GPUs and pods run out of the defaults.
+  if [ "$(cat /proc/sys/fs/inotify/max_user_instances)" -lt 8192 ]; then
+    printf 'fs.inotify.max_user_instances=8192\nfs.inotify.max_user_watches=524288\n' > /etc/sysctl.d/90-capstan-kubernetes.conf
+    sysctl -q -p /etc/sysctl.d/90-capstan-kubernetes.conf > /dev/null 2>&1 || :
+  fi
+fi
+
+umask 077
+mkdir -p "$own" "$config/config.yaml.d" "$data/agent/images"
+printf '%s' "$instance" > "$own/instance"
+echo "$init"

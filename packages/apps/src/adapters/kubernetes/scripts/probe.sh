@@ -1,0 +1,56 @@
+#!/bin/sh
+# Reports how a member of a Kubernetes cluster is, in lines such as `node gpu-1 True`. Changes nothing.
+set -u
+program=$1 role=$2 node=$3 service=$4
+data=/var/lib/rancher/$program
+PATH=/usr/local/bin:/opt/$program/bin:$PATH
+
+kubectl() {
+  if [ -x "$data/bin/kubectl" ]; then "$data/bin/kubectl" "$@"; else "$program" kubectl "$@"; fi
+}
+
+if [ -d /run/systemd/system ]; then
+  echo "service $(systemctl is-active "$service" 2>/dev/null)"
+else
+  state=inactive
+  # Both programs hide the rest of their arguments.
+  for folder in /proc/[0-9]*; do
+    case "$(tr '\0' ' ' < "$folder/cmdline" 2>/dev/null)" in "$program $role"* | /*"/$program $role"*) state=active ;; esac
+  done
+  echo "service $state"
+fi
+echo "version $("$program" --version 2>/dev/null | sed -n '1s/^.* version \([^ ]*\).*$/\1/p')"
+
+ready='{range .items[*]}node {.metadata.name} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}'
+cordoned='{range .items[?(@.spec.unschedulable==true)]}cordoned {.metadata.name}{"\n"}{end}'
+if [ "$role" = server ]; then
+  kubeconfig=/etc/rancher/$program/$program.yaml
+  if kubectl --kubeconfig "$kubeconfig" --request-timeout 5s get --raw /readyz > /dev/null 2>&1; then
+    echo 'api ready'
+    kubectl --kubeconfig "$kubeconfig" --request-timeout 5s get nodes -o "jsonpath=$ready$cordoned"
+  else
+    echo 'api not-ready'
+  fi
+  for file in "$data/server/db/snapshots"/*; do [ ! -f "$file" ] || echo "snapshot ${file##*/}"; done
+else
+  kubectl --kubeconfig "$data/agent/kubelet.kubeconfig" --request-timeout 5s get node "$node" \
+    -o 'jsonpath=node {.metadata.name} {.status.conditions[?(@.type=="Ready")].status}{"\n"}' 2>/dev/null
+fi
+
+# The first that expires. The authorities live longer than the cluster.
+command -v openssl > /dev/null || exit 0
+first=
+for file in "$data/server/tls"/*.crt "$data/agent"/*.crt; do
+  [ -s "$file" ] || continue
+  case $file in *-ca.crt | *.nochain.crt) continue ;; esac
+  expires=$(openssl x509 -noout -enddate -dateopt iso_8601 -in "$file" 2>/dev/null | sed -n 's/^notAfter=\(.*\) \(.*Z\)$/\1T\2/p')
+  [ -n "$expires" ] || continue
+  if [ -z "$first" ] || [ "$(printf '%s\n%s\n' "$expires" "$first" | sort | head -n 1)" = "$expires" ]; then
+    first=$expires
+    soonest=$file
+  fi
+done
+[ -n "$first" ] || exit 0
+echo "expires $first"
+openssl x509 -noout -checkend 2592000 -in "$soonest" > /dev/null 2>&1 || echo 'expiring true'
+exit 0

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import type { AdapterMember, PlannedStep, PlanRequest } from '../../adapter/contract.ts';
+import { configFile, type Distribution, logFile, type Role } from './distribution.ts';
+import { exitCodes, type ScriptName } from './exit-codes.ts';
+
+/** A step whose turn is not decided yet. */
+export type Draft = PlannedStep extends infer Step ? (Step extends PlannedStep ? Omit<Step, 'stage'> : never) : never;
+
+/** How a step differs from the usual one of its kind. */
+export type Extras = Partial<
+  Pick<Draft, 'phase' | 'deadline' | 'attempts' | 'code' | 'onFailure' | 'instructions' | 'keepsFact' | 'keepsSecret'>
+>;
+
+/** Puts steps in order. */
+export class Stages {
+  readonly steps: PlannedStep[] = [];
+  #next = 0;
+
+  /** These run side by side, after everything before. */
+  stage(...steps: readonly Draft[]): this {
+    if (steps.length === 0) return this;
+    for (const step of steps) this.steps.push({ ...step, stage: this.#next } as PlannedStep);
+    this.#next++;
+    return this;
+  }
+
+  /** Members pass these chains side by side. Each link of a chain is one stage. */
+  chains(chains: readonly (readonly (readonly Draft[])[])[]): this {
+    const longest = Math.max(0, ...chains.map(({ length }) => length));
+    for (let link = 0; link < longest; link++) this.stage(...chains.flatMap((chain) => chain[link] ?? []));
+    return this;
+  }
+}
+
+export interface Context {
+  readonly distribution: Distribution;
+  readonly request: PlanRequest;
+  /** Wanted servers, the one that the others join first. */
+  readonly servers: readonly AdapterMember[];
+  readonly agents: readonly AdapterMember[];
+  /** Members that the placement no longer asks for. */
+  readonly unwanted: readonly AdapterMember[];
+}
+
+const mostLetters = 63;
+
+/** Unique within a plan, and the same in each plan. */
+export function stepId(verb: string, member: AdapterMember): string {
+  const id = `${verb}-${member.name}`;
+  if (id.length <= mostLetters) return id;
+  return `${id.slice(0, mostLetters - 9)}-${createHash('sha256').update(id).digest('hex').slice(0, 8)}`;
+}
+
+export const roleOf = ({ component }: AdapterMember): Role => (component === 'server' ? 'server' : 'agent');
+
+export interface ScriptStep extends Extras {
+  readonly script: ScriptName;
+  readonly title: string;
+  /** Distinguishes steps of one member that run the same script. */
+  readonly verb?: string;
+  readonly arguments?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly reportsResidue?: boolean;
+}
+
+/** Runs one of the adapter's scripts, whose first argument is always the program. */
+export function run({ distribution }: Context, member: AdapterMember, options: ScriptStep): Draft {
+  const { script, verb = script, arguments: rest = [], environment, ...extras } = options;
+  const codes = exitCodes[script];
+  return {
+    id: stepId(verb, member),
+    member: member.name,
+    type: 'process.run',
+    task: { script: `kubernetes-${script}`, arguments: [distribution.program, ...rest], ...(environment && { environment }) },
+    ...(codes && { exitCodes: codes }),
+    ...extras,
+  };
+}
+
+/** The fact that says what keeps the services of a member running. */
+export const initFact = ({ name }: AdapterMember): string => `init-${name}`;
+
+/**
+ * Starts or stops the service of a member. The unit of the distribution does it where systemd runs, and the node agent elsewhere. Nobody knows which before the first look at
+ * the node, so a plan may contain both, and only one of them runs.
+ */
+export function service(context: Context, member: AdapterMember, state: 'running' | 'stopped', extras: Extras = {}): Draft[] {
+  const { distribution, request } = context;
+  const role = roleOf(member);
+  const name = distribution.services[role];
+  const verb = state === 'running' ? 'start' : 'stop';
+  const title = `${state === 'running' ? 'Start' : 'Stop'} ${name} on ${member.node.name}`;
+  const unit = run(context, member, { script: 'unit', verb: `${verb}-unit`, title, arguments: [verb, name], ...extras });
+  const process: Draft = {
+    id: stepId(`${verb}-process`, member),
+    title,
+    member: member.name,
+    type: 'service.ensure',
+    task: { name, state, command: serviceCommand(distribution, role) },
+    ...extras,
+  };
+  const known = request.facts[initFact(member)];
+  if (known !== undefined) return [known === 'systemd' ? unit : process];
+  return [
+    { ...unit, when: { fact: initFact(member), is: 'systemd' } },
+    { ...process, when: { fact: initFact(member), is: 'agent' } },
+  ];
+}
+
+function serviceCommand(distribution: Distribution, role: Role): string[] {
+  const { program } = distribution;
+  // The same places as those that the scripts search.
+  const start = `PATH=/usr/local/bin:/opt/${program}/bin:$PATH; exec ${program} ${role} --config ${configFile(distribution)} >> ${logFile(distribution, role)} 2>&1`;
+  return ['/bin/sh', '-c', start];
+}
