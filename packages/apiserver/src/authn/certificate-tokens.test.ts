@@ -46,11 +46,11 @@ beforeEach(() => {
 
 const userOf = (token: string) => bearerTokens([tokens], audiences).authenticate({ authorization: `Bearer ${token}` });
 
-test('a token means the same user and groups as the certificate, and the audit log shows both', () => {
+test('a token means the same user and groups as the certificate, and the audit log shows both', async () => {
   const { token, expirationTimestamp } = tokens.issue(jane);
   expect(Date.parse(expirationTimestamp)).toBe(Math.floor(time / 1000) * 1000 + 12 * hour);
-  const direct = certificates.authenticate({ certificate: () => jane });
-  expect(userOf(token)).toEqual({
+  const direct = await certificates.authenticate({ certificate: () => jane });
+  expect(await userOf(token)).toEqual({
     ...direct,
     extra: {
       'authentication.kubernetes.io/credential-id': [expect.stringMatching(/^X509SHA256=/), expect.stringMatching(/^JTI=/)],
