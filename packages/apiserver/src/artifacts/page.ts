@@ -71,7 +71,7 @@ async function get(
   { store, others, downloads }: Stores & { readonly downloads: OpenCount },
 ): Promise<void> {
   const source = sourceOf(exchange.remoteAddress);
-  const line: Line = { level: 'people', tenant: source, user: source };
+  const line: Line = { level: 'people', tenant: source, workspace: source, user: source };
   downloads.open(line, anonymous);
   exchange.onClose(() => downloads.close(line));
   const tag = `"${sha256}"`;
