@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-// The unit tests run side by side; those that start real programs run one file after the other, so that they do not fight over two cores.
+// The unit tests run side by side; of those that start real programs, two files at a time, because they wait more than they work.
 export default defineConfig({
   test: {
     projects: [
@@ -29,7 +29,7 @@ export default defineConfig({
           name: 'integration',
           include: ['tests/e2e/**/*.test.ts', 'tests/robustness/**/*.test.ts'],
           pool: 'forks',
-          fileParallelism: false,
+          maxWorkers: 2,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 30_000 } },
