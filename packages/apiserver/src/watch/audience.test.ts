@@ -137,6 +137,16 @@ test('a client that read only part of a table resumes there, whatever happens be
   expect(client.seen).toEqual(Array.from({ length: 31 }, (_, at) => at + 1));
 });
 
+test('a large event reaches many watchers in several turns of the event loop, each exactly once and in order', async () => {
+  const { watch, commit } = stage({ padding: 1 << 20 });
+  const clients = Array.from({ length: 40 }, () => watch('a/'));
+  commit('a/x/large');
+  expect(clients.filter(({ seen }) => seen.length > 0).length).toBeLessThan(20);
+  commit('a/x/next');
+  await expect.poll(() => clients.every(({ seen }) => seen.length === 2)).toBe(true);
+  for (const { seen } of clients) expect(seen).toEqual([1, 2]);
+});
+
 test('keeps nothing of groups that were removed', () => {
   const { audience, watch } = stage();
   watch('a/');

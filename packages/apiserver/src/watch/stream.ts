@@ -15,7 +15,7 @@ function failureText(error: unknown): string {
  * A client with more unsent bytes than this is behind: it leaves the live group, and catches up from the ring after reading what
  * it was sent.
  */
-const highWater = 4 << 20;
+const highWater = 1 << 20;
 /** The size of the portions in which a client catches up. */
 const slice = 512 << 10;
 
@@ -113,9 +113,14 @@ export class WatchStream {
 
   /** Called by the group when every member has to fetch the events after a revision itself. */
   fetchAfter(revision: number): void {
+    this.waitAt(revision);
+    this.catchUp();
+  }
+
+  /** Leaves the live group. The caller calls `catchUp` later. */
+  waitAt(revision: number): void {
     this.#view.leave(this);
     this.#revision = revision;
-    this.catchUp();
   }
 
   /** Sends a bookmark, if the client asked for bookmarks and has not received one lately. */
@@ -149,8 +154,7 @@ export class WatchStream {
 
   /** Leaves the live group until the client has read what it was sent. */
   #fallBehind(revision: number): void {
-    this.#view.leave(this);
-    this.#revision = revision;
+    this.waitAt(revision);
     this.#stream.onDrain(this.catchUp);
   }
 

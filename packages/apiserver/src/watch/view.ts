@@ -6,6 +6,9 @@ import { laterEntry, type Resource, readable } from '../registry/resource.ts';
 import { frames, type Shaper } from '../registry/shape.ts';
 import type { WatchStream } from './stream.ts';
 
+/** Bytes that are sent to all members in one turn of the event loop. */
+const mostAtOnce = 8 << 20;
+
 export interface Transition {
   readonly type: CacheEvent['type'];
   readonly entry: CacheEntry;
@@ -73,7 +76,20 @@ export class View {
     }
     if (chunk === '') return;
     const bytes = Buffer.from(chunk);
+    if (bytes.length * this.#members.size > mostAtOnce) return this.#publishInTurns(before, Math.ceil(mostAtOnce / bytes.length));
     for (const member of this.#members) member.deliver(bytes, before);
+  }
+
+  /** Encrypting a large event for thousands of members at once would block everyone, so a few of them fetch it in each turn of the event loop. */
+  #publishInTurns(before: number, inOneTurn: number): void {
+    const members = [...this.#members];
+    for (const member of members) member.waitAt(before);
+    let at = 0;
+    const next = (): void => {
+      for (const end = Math.min(at + inOneTurn, members.length); at < end; at++) members[at]!.catchUp();
+      if (at < members.length) setImmediate(next);
+    };
+    next();
   }
 
   /** An event as seen through the selector: an object that stops matching is deleted for this client, one that starts matching is added. */
