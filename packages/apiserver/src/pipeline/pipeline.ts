@@ -21,7 +21,7 @@ import { type ByteBudget, HeldBytes } from '../limits/byte-budget.ts';
 import type { Flow } from '../limits/classifier.ts';
 import type { Client, Clients } from '../limits/clients.ts';
 import type { InFlight } from '../limits/in-flight.ts';
-import { lineOf, type OrganizationOf } from '../limits/line.ts';
+import { type Line, lineOf, type OrganizationOf } from '../limits/line.ts';
 import type { OpenCount } from '../limits/open-count.ts';
 import type { RequestClass } from '../limits/places.ts';
 import type { ServerMetrics } from '../metrics/metrics.ts';
@@ -38,7 +38,7 @@ import type { WorkspaceAuthentication } from '../workspaces/authentication.ts';
 import { checkImpersonation, scopedTo } from '../workspaces/impersonation.ts';
 import type { MountedWorkspaces } from '../workspaces/mounts/mounted.ts';
 import { type Away, type AwayRequest, isAway } from '../workspaces/mounts/mounts.ts';
-import { type Scopes, unreachable } from '../workspaces/scopes.ts';
+import { closed, type Scopes, unreachable } from '../workspaces/scopes.ts';
 import { Audited } from './audited.ts';
 import { BodyTurn } from './body-turn.ts';
 
@@ -109,8 +109,7 @@ export class Pipeline {
       let info = this.#enter(exchange, parsed, sender);
       parsed = info;
       const user = asksForSomebodyElse(exchange.headers) ? await this.#impersonated(exchange, info, sender) : sender;
-      // The impersonated user must have access to the view too.
-      if (user !== sender && info.place.kind === 'view') parsed = info = this.#options.scopes.enter(info, user);
+      if (user !== sender) parsed = info = this.#options.scopes.enterAs(info, user);
       const attributes = attributesOf(info, user);
       audited.begin(attributes);
       // Long-running requests are not queued.
@@ -123,6 +122,7 @@ export class Pipeline {
         exchange.header('X-Content-Type-Options', 'nosniff');
         throw refused(attributes, decided);
       }
+      if (info.scope?.isInactive === true) throw closed(info.cluster);
       limitTime(exchange, limit);
       if (info.verb === 'watch') await this.#open(this.#options.watches, exchange, info, user);
       else if (exchange.answered) return;
@@ -196,9 +196,14 @@ export class Pipeline {
     return (await this.#options.authorizer.authorize(entering)).allowed;
   }
 
+  /** Those who look into workspaces of others through a view do so at their own expense. */
+  #lineOf({ place, cluster }: RequestInfo | AwayRequest, user: User): Line {
+    return lineOf(place.kind === 'view' ? rootCluster : cluster, user, this.#options.organizationOf);
+  }
+
   /** Watches and streams stay open, so they are counted separately and do not occupy a place in the queues. */
   async #open(count: OpenCount, exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
-    const line = lineOf(info.cluster, user, this.#options.organizationOf);
+    const line = this.#lineOf(info, user);
     exchange.client = this.#options.clients.of(line);
     count.open(line, user);
     exchange.onClose(() => count.close(line));
@@ -215,9 +220,9 @@ export class Pipeline {
   }
 
   async #inTurn(exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
-    const { inFlight, clients, organizationOf } = this.#options;
+    const { inFlight, clients } = this.#options;
     const kind: RequestClass = exchange.method === 'GET' || exchange.method === 'HEAD' ? 'readonly' : 'mutating';
-    const line = lineOf(info.cluster, user, organizationOf);
+    const line = this.#lineOf(info, user);
     const client = clients.of(line);
     exchange.client = client;
     if (kind === 'mutating' && exchange.headers['content-length'] !== '0') return this.#afterBody(exchange, info, { user, client });

@@ -57,21 +57,24 @@ export function filterOf(resource: Resource, info: RequestInfo): Filter {
   const cluster = origin?.cluster ?? info.cluster;
   const everywhere = cluster === everyCluster;
   const prefix = everywhere ? '' : prefixOf(resource, cluster, namespace);
-  const shows = scope?.shows;
+  const { visible } = info;
+  const isFiltered = origin !== undefined || scope?.shows !== undefined || visible !== undefined;
   const parts = [
-    origin === undefined && shows === undefined ? undefined : (entry: CacheEntry) => isShown(resource, entry, info),
+    !isFiltered ? undefined : (entry: CacheEntry) => isShown(resource, entry, info),
     everywhere && namespace !== '' ? (entry: CacheEntry) => namespaceOf(entry) === namespace : undefined,
     selects,
   ].filter((part) => part !== undefined);
   const seen = scope === undefined ? plainly : labelled === undefined ? [scope.key] : [scope.key, claimsName(cluster)];
-  const through = origin === undefined ? seen : [...seen, ...origin.names];
+  const known = visible === undefined ? seen : [...seen, visible.key];
+  const through = origin === undefined ? known : [...known, ...origin.names];
   const key = `${through.join(' ')}\n${prefix}\n${everywhere ? namespace : ''}\n${labelText}\n${nameText}`;
   const selectsAll = parts.length > 1 ? (entry: CacheEntry): boolean => parts.every((part) => part(entry)) : parts[0];
   return { prefix, through, selects: selectsAll, key, ...(scope?.enters !== undefined && { enters: scope.enters }) };
 }
 
 /** Whether a request can see an object. */
-export function isShown(resource: Resource, entry: CacheEntry, { scope, cluster }: RequestInfo): boolean {
+export function isShown(resource: Resource, entry: CacheEntry, { scope, cluster, visible }: RequestInfo): boolean {
+  if (visible !== undefined && !visible.shows(entry)) return false;
   const shows = scope?.shows;
   if (resource.origin === undefined) return shows?.(resource, entry) !== false;
   if (!resource.origin.shows(entry)) return false;

@@ -24,6 +24,8 @@ export interface Scope {
   readonly enters?: 'MODIFIED';
   /** The verb to authorize instead, where that is equivalent. */
   readonly verb?: 'get';
+  /** Whether the workspace is closed to everyone: reported only to those who may enter it. */
+  readonly isInactive?: boolean;
   /** Authorizes in place of the workspace's own rules. */
   readonly authorizer?: Gate;
   /** Admission for changes made through this scope. */
@@ -37,4 +39,12 @@ export interface RequestInfo extends ParsedRequest {
   readonly cluster: ClusterId;
   /** The reach of the request. Undefined for plain requests, which see the root workspace as Kubernetes would show it. */
   readonly scope?: Scope;
+  /** The objects that the user can see; all in the scope when absent. */
+  readonly visible?: Visible;
+}
+
+export interface Visible {
+  /** Users with equal keys see the same objects. */
+  readonly key: string;
+  readonly shows: (entry: CacheEntry) => boolean;
 }

@@ -19,6 +19,7 @@ import { requesterStamps } from '../workspaces/admission/requester.ts';
 import { unitPods } from '../workspaces/admission/unit-pods.ts';
 import { builtinRoles } from '../workspaces/builtin-roles.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
+import { visibleWorkspaces } from '../workspaces/visible-workspaces.ts';
 import type { Access } from './access.ts';
 import { apiSharing } from './api-sharing.ts';
 import type { Kinds } from './kinds.ts';
@@ -53,6 +54,7 @@ export function compose(parts: Parts, options: ServerOptions, lifetime: Lifetime
     now: lifetime.now,
   });
   for (const [name, view] of tenants.views) spaces.views.set(name, view);
+  spaces.visibility.inRoot = visibleWorkspaces({ tree: spaces.tree, rbac, mayEnter: access.mayEnter });
   const backend = { cache, store, admission: admission(parts, tenants, { options, lifetime }), creations: tenants.creations };
   const serving: Serving = {
     ...backend,

@@ -9,7 +9,7 @@ import type { WatchCache } from '../cache/watch-cache.ts';
 import { agentAuthorizer } from '../node-agents/authorizer.ts';
 import type { Catalog } from '../registry/catalog.ts';
 import type { Catalogs } from '../registry/catalogs.ts';
-import { workspaceAuthorizer } from '../workspaces/authorizer.ts';
+import { type WorkspaceAuthorizer, workspaceAuthorizer } from '../workspaces/authorizer.ts';
 import type { BuiltInKinds } from '../workspaces/kinds/built-in-kinds.ts';
 import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
@@ -22,6 +22,8 @@ export interface Rights {
   readonly rbac: ReturnType<typeof rbacAuthorizer>;
   /** Who decides about requests. */
   readonly authorizer: ReturnType<typeof authorization>;
+  /** Whether a user has access to a workspace by its roles. */
+  readonly mayEnter: WorkspaceAuthorizer['mayEnter'];
 }
 
 interface RightsParts {
@@ -59,5 +61,10 @@ export function rights(
     servesNodes: (cluster) => catalogs.of(cluster).resource('', 'v1', 'nodes') !== undefined,
     rules: componentRoles['system:node']!.map(parseRule),
   });
-  return { policyIn, rbac, authorizer: agentAuthorizer(authorization({ nodes, roles }, options, lasting), platform) };
+  return {
+    policyIn,
+    rbac,
+    mayEnter: roles.mayEnter,
+    authorizer: agentAuthorizer(authorization({ nodes, roles }, options, lasting), platform),
+  };
 }

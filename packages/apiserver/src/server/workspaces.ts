@@ -15,7 +15,7 @@ import { KindsByWorkspace } from '../workspaces/kinds/kinds-by-workspace.ts';
 import { PlatformKinds } from '../workspaces/kinds/platform-kinds.ts';
 import { WildcardKinds } from '../workspaces/kinds/wildcard-kinds.ts';
 import { Organizations } from '../workspaces/organization.ts';
-import { Scopes, type WorkspaceView } from '../workspaces/scopes.ts';
+import { Scopes, type Visibility, type WorkspaceView } from '../workspaces/scopes.ts';
 import { Tree } from '../workspaces/tree.ts';
 
 export interface Workspaces {
@@ -33,6 +33,8 @@ export interface Workspaces {
   readonly boundKinds: BoundKinds;
   /** To be filled by those who have views to offer. */
   readonly views: Map<ViewName, WorkspaceView>;
+  /** To be set by those who know the rights of users. */
+  readonly visibility: Visibility;
   /** Kinds whose objects lie with their provider. */
   readonly virtual: VirtualKinds;
   /** Shows objects with what others claim of them. */
@@ -71,6 +73,7 @@ export function workspaces(options: {
   });
   const everywhere = catalog.with(new WildcardKinds({ cache, platform, bound }));
   const views = new Map<ViewName, WorkspaceView>();
+  const visibility: Visibility = {};
   const labelled = new ClaimLabels(new Bindings(cache)).show;
   return {
     catalogs,
@@ -82,7 +85,8 @@ export function workspaces(options: {
     boundKinds,
     virtual,
     views,
-    scopes: new Scopes({ tree, catalogs, wildcard: () => everywhere, views, labelled }),
+    visibility,
+    scopes: new Scopes({ tree, catalogs, wildcard: () => everywhere, views, visibility, labelled }),
     labelled,
   };
 }

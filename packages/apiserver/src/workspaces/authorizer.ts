@@ -20,6 +20,11 @@ const shut: Decision = { ...denied, denied: true };
 /** The status of these kinds decides what is served to whom, so tenants must not write it. */
 const guardedStatus = new Set(['apibindings', 'apiexports']);
 
+export interface WorkspaceAuthorizer extends Authorizer, RuleResolver {
+  /** Whether a user has access to a workspace by its roles. */
+  mayEnter(user: User, cluster: ClusterId): boolean;
+}
+
 /**
  * Authorizes requests in a workspace. The user must have access to the workspace, the policy of the kind's provider must allow the request,
  * and so must the rules of the workspace. Everybody has access to the root workspace.
@@ -30,7 +35,7 @@ export function workspaceAuthorizer(options: {
   readonly maximal: MaximalPolicy;
   /** Changes whenever a workspace's logical cluster, or a role or binding that applies in it, changes. */
   readonly changedIn: (cluster: ClusterId) => number;
-}): Authorizer & RuleResolver {
+}): WorkspaceAuthorizer {
   const { rbac, objects, maximal, changedIn } = options;
 
   /** The platform's controllers do not consume APIs but maintain them, so no policy limits them. */
@@ -84,6 +89,7 @@ export function workspaceAuthorizer(options: {
       return asBound.allowed ? asBound : denied;
     },
     rulesFor: (user, place) => rbac.rulesFor(user, place),
+    mayEnter: (user, cluster) => user.groups.includes(superuserGroup) || rights.mayEnter(user, cluster),
   };
 }
 

@@ -1,10 +1,10 @@
-import { pathAnnotation, typeAnnotation, type Workspace, type WorkspaceTypeReference } from '@capstan/api';
+import { pathAnnotation, superuserGroup, typeAnnotation, type Workspace, type WorkspaceTypeReference } from '@capstan/api';
 import { type Fields, fieldsOf, textOf } from '@capstan/machinery';
 import { forbidden } from '../../admission/forbidden.ts';
 import type { Authorizer } from '../../authz/attributes.ts';
 import { type AdmissionPlugin, type AdmissionRequest, isValidated } from '../../registry/admission.ts';
 import { logicalClusterOf, workspaces } from '../tree.ts';
-import { TypeProblem, type WorkspaceType, type WorkspaceTypes, workspaceTypes } from '../types/workspace-types.ts';
+import { MissingType, TypeProblem, type WorkspaceType, type WorkspaceTypes, workspaceTypes } from '../types/workspace-types.ts';
 import { isWorkspace } from './workspace.ts';
 
 /** Sets the type of a new Workspace, and checks that the type exists, that the user may use it, and that it fits the parent's type. */
@@ -14,28 +14,47 @@ export function workspaceTypeUse({ types, authorizer }: { types: WorkspaceTypes;
   return {
     name: 'WorkspaceTypeExists',
     mutate(request) {
-      if (applies(request)) explained(request, () => choose(request, types));
+      if (applies(request)) explained(request, { types, authorizer }, () => choose(request, types, authorizer));
     },
     validate(request) {
-      if (applies(request) && isValidated(request, workspaces)) explained(request, () => check(request, types, authorizer));
+      if (applies(request) && isValidated(request, workspaces))
+        explained(request, { types, authorizer }, () => check(request, types, authorizer));
     },
   };
 }
 
-function explained(request: AdmissionRequest, work: () => void): void {
+interface Judges {
+  readonly types: WorkspaceTypes;
+  readonly authorizer: Authorizer;
+}
+
+function explained(request: AdmissionRequest, judges: Judges, work: () => void): void {
   try {
     work();
   } catch (error) {
-    throw error instanceof TypeProblem ? forbidden(request, error.message) : error;
+    throw error instanceof TypeProblem ? forbidden(request, messageFor(request, judges, error)) : error;
   }
 }
 
-function choose(request: AdmissionRequest, types: WorkspaceTypes): void {
+/** Those who may not read the types of a workspace get the same message whether a type, or the workspace itself, is missing or not theirs. */
+function messageFor({ context: { user } }: AdmissionRequest, { types, authorizer }: Judges, error: TypeProblem): string {
+  if (!(error instanceof MissingType)) return error.message;
+  const cluster = types.clusterAt(error.path);
+  const mayKnow =
+    user.groups.includes(superuserGroup) || (cluster !== undefined && authorizer.authorize({ ...reading, cluster, user }).allowed);
+  return mayKnow ? error.message : unusable(`${error.path}:${error.type}`);
+}
+
+const unusable = (type: string): string => `unable to use workspace type ${type}: missing verb='use' permission on workspacetype`;
+
+function choose(request: AdmissionRequest, types: WorkspaceTypes, authorizer: Authorizer): void {
   const object = request.object!;
   const spec = { ...fieldsOf(object['spec']) };
   const given = fieldsOf(spec['type']);
   const wanted: Readonly<Fields> = textOf(given['name']) === '' ? { ...defaultChild(parentType(request, types)) } : given;
   const type = types.resolve({ path: textOf(wanted['path']), name: textOf(wanted['name']) }, pathOf(request));
+  // Before anything else is said or done about it: neither errors nor labels may tell about types of others.
+  if (!mayUse(type, request, authorizer)) throw new TypeProblem(unusable(`${textOf(wanted['path']) || type.path}:${type.name}`));
   spec['type'] = { name: type.name, path: textOf(wanted['path']) || type.path };
   object['spec'] = spec;
   const more = type.spec.additionalWorkspaceLabels ?? {};
@@ -53,8 +72,7 @@ function check(request: AdmissionRequest<Workspace>, types: WorkspaceTypes, auth
   if (path === '') throw new TypeProblem('spec.type.path must be set');
   const child = types.withInherited(types.resolve({ path, name }, request.context.cluster));
   for (const type of child) {
-    if (authorizer.authorize({ ...using, cluster: type.cluster, user: request.context.user, name: type.name }).allowed) continue;
-    throw new TypeProblem(`unable to use workspace type ${type.qualified}: missing verb='use' permission on workspacetype`);
+    if (!mayUse(type, request, authorizer)) throw new TypeProblem(unusable(type.qualified));
   }
   const parent = parentType(request, types);
   const parents = types.withInherited(parent);
@@ -66,6 +84,10 @@ function check(request: AdmissionRequest<Workspace>, types: WorkspaceTypes, auth
   if (problems.length > 0) throw new TypeProblem(problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`);
 }
 
+function mayUse({ cluster, name }: WorkspaceType, { context: { user } }: AdmissionRequest, authorizer: Authorizer): boolean {
+  return authorizer.authorize({ ...using, cluster, user, name }).allowed;
+}
+
 const using = {
   verb: 'use',
   isResource: true,
@@ -75,6 +97,7 @@ const using = {
   namespace: '',
   path: '',
 } as const;
+const reading = { ...using, verb: 'get', name: '' } as const;
 
 /** The violated limits of these types: of children on parents, or of parents on children. */
 function limits(

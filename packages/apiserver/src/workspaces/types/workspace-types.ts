@@ -42,6 +42,18 @@ export interface DefaultBinding {
 /** Why a type cannot be used. The message is sent to the client. */
 export class TypeProblem extends Error {}
 
+/** A type that was named with its path does not exist. Only those who may read the types there are told so. */
+export class MissingType extends TypeProblem {
+  readonly path: string;
+  readonly type: string;
+
+  constructor({ path, name }: TypeReference) {
+    super(`Internal error occurred: workspacetypes.tenancy.kcp.io "${path}:${name}" not found`);
+    this.path = path;
+    this.type = name;
+  }
+}
+
 /** Resolves types and their inheritance. */
 export class WorkspaceTypes {
   readonly #objects: ObjectReader;
@@ -50,6 +62,11 @@ export class WorkspaceTypes {
   constructor({ objects, tree }: { objects: ObjectReader; tree: Tree }) {
     this.#objects = objects;
     this.#tree = tree;
+  }
+
+  /** The id of the workspace at a path. */
+  clusterAt(path: string): ClusterId | undefined {
+    return this.#tree.resolve(path);
   }
 
   /** The type at a path; undefined if there is none. */
@@ -63,8 +80,7 @@ export class WorkspaceTypes {
   resolve(reference: TypeReference, from: string): WorkspaceType {
     if (reference.path !== '') {
       const found = this.at(reference);
-      if (found === undefined)
-        throw new TypeProblem(`Internal error occurred: workspacetypes.tenancy.kcp.io "${reference.path}:${reference.name}" not found`);
+      if (found === undefined) throw new MissingType(reference);
       return found;
     }
     for (let path: string | undefined = from; path !== undefined; path = above(path)) {
