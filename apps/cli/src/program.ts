@@ -10,6 +10,7 @@ import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { examples, settingsHelp } from './help.ts';
 import { addAllocations } from './program-allocations.ts';
+import { addArtifacts } from './program-artifacts.ts';
 import { addAudit } from './program-audit.ts';
 import { addAuthority } from './program-authority.ts';
 import { addBindings, kubeconfigOption } from './program-bindings.ts';
@@ -185,6 +186,7 @@ export function createProgram(): Command {
   addAllocations(program);
   addQuotas(program);
   addTasks(program);
+  addArtifacts(program);
   addKubelets(program);
   program.commandsGroup('Commands:');
   addHelp(program);
