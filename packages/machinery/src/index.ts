@@ -1,4 +1,4 @@
-export { type ApplyRequest, type ApplyResult, applyPatch } from './apply/apply-patch.ts';
+export { type ApplyRequest, type ApplyResult, applyInParts, applyPatch } from './apply/apply-patch.ts';
 export { mergeConfiguration, UnfitConfiguration } from './apply/configuration.ts';
 export * as fieldSet from './apply/field-set.ts';
 export { decodeFields, MalformedFields } from './apply/fields-v1.ts';

@@ -1,5 +1,5 @@
 import {
-  applyPatch,
+  applyInParts,
   asJson,
   CodecError,
   fieldError,
@@ -59,7 +59,7 @@ interface Patch {
 }
 
 /** Returns a function that applies the patch to an object. Only server-side apply works without an object. */
-export function patched(context: RequestContext, patch: Patch): (old: KubeObject | undefined) => Changed {
+export function patched(context: RequestContext, patch: Patch): (old: KubeObject | undefined) => Changed | Promise<Changed> {
   if (patch.kind === 'apply') return applied(context, patch);
   const text = patch.bytes.toString();
   return (old) => {
@@ -190,10 +190,11 @@ function invalidPatch(text: string, why: string): StatusError {
   ]);
 }
 
-function applied(context: RequestContext, { bytes, settings, resource }: Patch): (old: KubeObject | undefined) => Changed {
+function applied(context: RequestContext, { bytes, settings, resource }: Patch): (old: KubeObject | undefined) => Promise<Changed> {
   const { config, duplicates } = parseConfig(bytes.toString());
-  return (old) => {
-    const object = applyPatch({
+  return async (old) => {
+    const pace = context.pace();
+    const parts = applyInParts({
       live: old,
       config,
       type: resource.type,
@@ -204,7 +205,10 @@ function applied(context: RequestContext, { bytes, settings, resource }: Patch):
       subresource: context.info.subresource,
       now: context.now(),
       resetFields: resetFieldsOf(resource, context.info.subresource),
-    }).object;
+    });
+    const { object } = await pace.run(parts);
+    const pausing = pace.pause();
+    if (pausing !== undefined) await pausing;
     if (duplicates !== undefined) reportDuplicates(duplicates, settings, context);
     try {
       fitted(asJson(object), resource);

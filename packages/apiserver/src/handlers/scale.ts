@@ -60,9 +60,9 @@ export async function handleScale(serving: Serving, exchange: Exchange, context:
       of: (object) => scaleOf(object, mapping),
       into: (object, scale) => write(object, mapping.specReplicasPath, replicasOf(scale)),
     },
-    change: (old) => {
-      if (apply !== undefined) return { object: apply(old, mapping), applied: true };
-      const scale = change(scaleOf(old, mapping));
+    change: async (old) => {
+      if (apply !== undefined) return { object: await apply(old, mapping), applied: true };
+      const scale = await change(scaleOf(old, mapping));
       checkName(scale, name);
       checkNamespace(context, resource, scale);
       if (verb === 'update') checkUid(resource, scale, old);
@@ -142,9 +142,9 @@ function withoutTime(entries: readonly { time?: string }[]): void {
 
 interface Change {
   readonly settings: WriteSettings;
-  readonly change: (current: KubeObject) => KubeObject;
+  readonly change: (current: KubeObject) => Promise<KubeObject>;
   /** For an applied configuration: applies it to the scaled object. */
-  readonly apply?: (old: KubeObject, mapping: ScaleMapping) => KubeObject;
+  readonly apply?: (old: KubeObject, mapping: ScaleMapping) => Promise<KubeObject>;
 }
 
 async function givenScale(serving: Serving, exchange: Exchange, context: RequestContext, { sub }: Scaled): Promise<Change> {
@@ -154,7 +154,7 @@ async function givenScale(serving: Serving, exchange: Exchange, context: Request
     expected: { kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type! },
     validation: settings.validation,
   });
-  return { settings, change: () => scale };
+  return { settings, change: () => Promise.resolve(scale) };
 }
 
 async function patchedScale(exchange: Exchange, context: RequestContext, { resource, sub }: Scaled): Promise<Change> {
@@ -168,12 +168,12 @@ async function patchedScale(exchange: Exchange, context: RequestContext, { resou
   const { custom: _, ...scaled } = resource;
   const scales = { ...scaled, kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type! };
   const patch = patched(context, { kind, bytes, settings, resource: scales, type: sub.type });
-  const change = (current: KubeObject): KubeObject => patch(current).object;
+  const change = async (current: KubeObject): Promise<KubeObject> => (await patch(current)).object;
   if (kind !== 'apply') return { settings, change };
   const { config } = parseConfig(bytes.toString());
-  const apply = (old: KubeObject, mapping: ScaleMapping): KubeObject => {
+  const apply = async (old: KubeObject, mapping: ScaleMapping): Promise<KubeObject> => {
     // Validates the configuration as a scale.
-    checkName(change({ ...config, metadata: {} }), context.info.name);
+    checkName(await change({ ...config, metadata: {} }), context.info.name);
     return appliedScale(old, { resource, config, mapping, settings, now: context.now() });
   };
   return { settings, change, apply };

@@ -117,7 +117,7 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
   const base =
     current === undefined && kind !== 'apply' && subresource === '' ? serving.builtinObjects.find(resource, context.info) : undefined;
   if (current === undefined && subresource === '' && (kind === 'apply' || base !== undefined)) {
-    const object = patch(base?.parse()).object;
+    const { object } = await patch(base?.parse());
     if (object.metadata.uid) {
       const why = `uid mismatch: the provided object specified uid ${object.metadata.uid}, and no existing object was found`;
       throw status.conflict(resource, name, why);
@@ -139,8 +139,8 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
     subresource,
     manager: settings.manager,
     dryRun: settings.dryRun,
-    change: (old) => {
-      const changed = patch(old);
+    change: async (old) => {
+      const changed = await patch(old);
       checkName(changed.object, name);
       checkNamespace(context, resource, changed.object);
       return changed;

@@ -39,6 +39,7 @@ export interface CreateRequest {
 export async function create(backend: Backend, context: RequestContext, request: CreateRequest): Promise<Written> {
   const { resource, object } = request;
   const { strategy } = resource;
+  const pace = context.pace();
   const isVersioned = request.applied !== true && isRevision(object.metadata.resourceVersion);
   keepCluster(object, undefined);
   applySchemaDefaults(asJson(object), resource.type);
@@ -46,7 +47,11 @@ export async function create(backend: Backend, context: RequestContext, request:
   // No manager owns changes that the server or webhooks make from here on.
   forgetDeletion(object);
   uniteOwners(object, context.warn);
+  let pausing = pace.pause();
+  if (pausing !== undefined) await pausing;
   if (request.applied !== true) recordManager(resource, object, request.manager, context);
+  pausing = pace.pause();
+  if (pausing !== undefined) await pausing;
   const asked = {
     operation: 'CREATE',
     resource,
@@ -59,7 +64,10 @@ export async function create(backend: Backend, context: RequestContext, request:
     dryRun: request.dryRun,
   } as const;
   const mutating = backend.admission.mutate(asked);
-  if (mutating !== undefined) await mutating;
+  if (mutating !== undefined) {
+    await mutating;
+    pace.resume();
+  }
   const creation = creationOf(backend, resource);
   creation?.complete(asked);
   const generated = !object.metadata.name && object.metadata.generateName;
@@ -69,10 +77,14 @@ export async function create(backend: Backend, context: RequestContext, request:
   const told = context.warnings.length;
   if (strategy.prepareForCreate !== undefined) strategy.prepareForCreate(object, context);
   else if (resource.subresources.has('status')) delete object['status'];
+  pausing = pace.pause();
+  if (pausing !== undefined) await pausing;
   const errors = newObjectErrors(resource, object, context);
   // A rejected request gets no warnings about the object.
   if (errors.length > 0) context.warnings.length = told;
   refuse(resource, object.metadata.name ?? '', errors);
+  pausing = pace.pause();
+  if (pausing !== undefined) await pausing;
   strategy.canonicalize?.(object);
   const validating = backend.admission.validate(generated ? { ...asked, name: object.metadata.name ?? '' } : asked);
   if (validating !== undefined) await validating;
@@ -82,6 +94,8 @@ export async function create(backend: Backend, context: RequestContext, request:
   if (isVersioned && !request.dryRun)
     throw new StatusError({ code: 500, message: 'resourceVersion should not be set on objects to be created' });
   if (!request.dryRun) dropLink(object);
+  pausing = pace.pause();
+  if (pausing !== undefined) await pausing;
   for (let attempt = 1; ; attempt++) {
     const target: Target = { resource, namespace: request.namespace, name: object.metadata.name! };
     try {
@@ -89,7 +103,7 @@ export async function create(backend: Backend, context: RequestContext, request:
         target,
         object,
         dryRun: request.dryRun,
-        waited: mutating !== undefined || validating !== undefined,
+        waited: mutating !== undefined || validating !== undefined || pace.hasWaited,
       });
     } catch (error) {
       if (!(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error;

@@ -96,12 +96,17 @@ async function tryUpdate(
   if (converting !== undefined) await converting;
   const old = objectOf(resource, current);
   const { object, applied } = await request.change(objectOf(resource, current));
+  const pace = context.pace();
   checkRevision(resource, object, current, name);
   keepCluster(object, old);
   uniteOwners(object, context.warn);
   applySchemaDefaults(asJson(object), resource.type);
   resource.strategy.default?.(object);
+  let pausing = pace.pause();
+  if (pausing !== undefined) await pausing;
   if (applied !== true) recordManager(request, { object, old, now: context.now() });
+  pausing = pace.pause();
+  if (pausing !== undefined) await pausing;
   const view = request.admits === 'none' ? undefined : request.admits;
   const asked: AdmissionRequest = {
     operation: 'UPDATE',
@@ -117,7 +122,10 @@ async function tryUpdate(
   };
   if (request.admits !== 'none') {
     const mutating = backend.admission.mutate(asked);
-    if (mutating !== undefined) await mutating;
+    if (mutating !== undefined) {
+      await mutating;
+      pace.resume();
+    }
     view?.into(object, asked.object!);
   }
   stampUpdate(object, old);
@@ -127,15 +135,21 @@ async function tryUpdate(
   prepare(resource, { object, old, subresource }, context);
   if (resource.strategy.generation === true && subresource !== 'status' && subresource !== 'binding' && specChanged(object, old))
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  pausing = pace.pause();
+  if (pausing !== undefined) await pausing;
   const errors = changedObjectErrors(resource, { object, old, subresource }, context);
   if (errors.length > 0) context.warnings.length = told;
   refuse(resource, name, errors);
+  pausing = pace.pause();
+  if (pausing !== undefined) await pausing;
   resource.strategy.canonicalize?.(object);
   if (request.admits !== 'none') {
     const validating = backend.admission.validate(view === undefined ? asked : { ...asked, object: view.of(object) });
     if (validating !== undefined) await validating;
   }
   if (!dryRun) dropLink(object);
+  pausing = pace.pause();
+  if (pausing !== undefined) await pausing;
   const unchanged = isUnchanged(object, old);
   const place = placeOf(context, request);
   if (dryRun) {

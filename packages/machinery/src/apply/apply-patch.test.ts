@@ -4,7 +4,7 @@ import type { Json, JsonObject, KubeObject } from '../json.ts';
 import { builtinTypes } from '../schema/table.ts';
 import type { ObjectType } from '../schema/type.ts';
 import { StatusError } from '../status/status.ts';
-import { type ApplyRequest, type ApplyResult, applyPatch } from './apply-patch.ts';
+import { type ApplyRequest, type ApplyResult, applyInParts, applyPatch } from './apply-patch.ts';
 import { cloneJson } from './shape.ts';
 import { asObject, later, now, widget, widgetOf } from './test-types.ts';
 import { updateManaged } from './update-managed.ts';
@@ -407,6 +407,35 @@ describe('every configuration', () => {
         const { object } = apply('two', live, config, { force: true });
         Object.assign(object['spec'] ?? {}, { name: 'changed' });
         expect(JSON.stringify([live, config])).toBe(before);
+      }),
+    );
+  });
+
+  it('can be made in parts, between which others may run', () => {
+    fc.assert(
+      fc.property(spec, spec, (one, two) => {
+        const request = (live: KubeObject | undefined, config: JsonObject): ApplyRequest => ({
+          ...{ live, config, type: widget, kind: 'Widget', manager: 'one', force: true },
+          ...{ apiVersion: config['apiVersion'] as string, subresource: '', now },
+        });
+        const live = applyAll(['one', one]);
+        const parts = applyInParts(request(live, widgetOf(two)));
+        let count = 0;
+        let part = parts.next();
+        for (; !part.done; part = parts.next()) count++;
+        expect(count).toBeGreaterThan(6);
+        expect(part.value).toEqual(applyPatch(request(live, widgetOf(two))));
+      }),
+    );
+  });
+
+  it('made again removes nothing, whatever others have added', () => {
+    fc.assert(
+      fc.property(spec, spec, (one, two) => {
+        const first = apply('one', undefined, widgetOf(one)).object;
+        const both = apply('two', first, widgetOf(two), { force: true }).object;
+        const again = apply('one', both, widgetOf(one), { force: true }).object;
+        expect(apply('two', again, widgetOf(two), { force: true }).object['spec']).toEqual(both['spec']);
       }),
     );
   });

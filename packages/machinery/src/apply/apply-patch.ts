@@ -5,7 +5,7 @@ import { type Comparison, compare, isSame } from './compare.ts';
 import { type Conflict, conflictError, conflictsOf, shownIn, withoutAllowed } from './conflicts.ts';
 import { createdFields, unowned } from './created.ts';
 import { encodeEntries, isSameManager, type Managed, storedEntries } from './entries.ts';
-import { difference, equal, intersection, isEmpty, union } from './field-set.ts';
+import { difference, equal, type FieldSet, intersection, isEmpty, union } from './field-set.ts';
 import { fieldsOfLastApplied, refreshLastApplied } from './last-applied.ts';
 import { merge } from './merge.ts';
 import { prune } from './prune.ts';
@@ -50,24 +50,36 @@ const firstApplier = 'kubectl';
  * too deeply; 500 (as Kubernetes does) for one that does not match the type.
  */
 export function applyPatch(request: ApplyRequest): ApplyResult {
+  const parts = applyInParts(request);
+  for (;;) {
+    const part = parts.next();
+    if (part.done) return part.value;
+  }
+}
+
+/** The same in parts, between which others may run: a large configuration takes long. Nothing may change the live object meanwhile. */
+export function* applyInParts(request: ApplyRequest): Generator<void, ApplyResult> {
   try {
-    return applyConfig(request);
+    return yield* applyConfig(request);
   } catch (error) {
     if (error instanceof RangeError) throw status.badRequest('the configuration or the object it is for is nested too deeply');
     throw error;
   }
 }
 
-function applyConfig(request: ApplyRequest): ApplyResult {
+function* applyConfig(request: ApplyRequest): Generator<void, ApplyResult> {
   const config = request.config as unknown as JsonObject;
   checkConfig(request, config);
+  yield;
   const before = managedBefore(request);
-  let outcome = attempt(request, before, request.force);
+  yield;
+  let outcome = yield* attempt(request, before, request.force);
   if ('conflicts' in outcome) {
     const conflicts = conflictsLeft(request, outcome.conflicts);
     if (conflicts.length > 0) throw conflictError(shownIn(conflicts, request.shownVersion));
-    outcome = attempt(request, before, true) as Applied;
+    outcome = (yield* attempt(request, before, true)) as Applied;
   }
+  yield;
   return finish(request, before, outcome);
 }
 
@@ -114,7 +126,11 @@ interface Applied {
   readonly sameObject: boolean;
 }
 
-function attempt(request: ApplyRequest, before: readonly Managed[], force: boolean): Applied | { readonly conflicts: Conflict[] } {
+function* attempt(
+  request: ApplyRequest,
+  before: readonly Managed[],
+  force: boolean,
+): Generator<void, Applied | { readonly conflicts: Conflict[] }> {
   const { type, manager, apiVersion, subresource } = request;
   const live = (request.live ?? {}) as unknown as JsonObject;
   const config = request.config as unknown as JsonObject;
@@ -123,17 +139,24 @@ function attempt(request: ApplyRequest, before: readonly Managed[], force: boole
   const last = before.find((one) => isSameManager(one, mine));
   const others = before.filter((one) => one !== last);
   const bare = withoutManagedFields(live);
+  yield;
   try {
     let merged = merge(type, bare, config) as JsonObject;
+    yield;
     const lastType = last && typeOfVersion(request, last.apiVersion);
-    if (last !== undefined && lastType !== undefined) {
-      merged = prune(merged, { type: lastType, last: last.fields, managed: [...others, mine] }) as JsonObject;
+    if (last !== undefined && lastType !== undefined && !isWithin(last.fields, owned)) {
+      yield;
+      merged = (yield* prune(merged, { type: lastType, last: last.fields, managed: [...others, mine] })) as JsonObject;
     }
+    yield;
     const comparison = comparisonWith(request, merged);
+    yield;
     const conflicts = force ? [] : findConflicts(others, comparison);
     if (conflicts.length > 0) return { conflicts };
     const left = withoutFields(others, { ...request, updated: merged as unknown as KubeObject }, comparison);
+    yield;
     const object = settle(type, merged);
+    yield;
     // In built-in kinds, nulls in the live object are no difference either.
     const isAsBefore = (): boolean => jsonEqual(bare, object) || (isSame(comparison) && jsonEqual(settle(type, bare), object));
     const sameObject = request.live !== undefined && isAsBefore();
@@ -144,6 +167,11 @@ function attempt(request: ApplyRequest, before: readonly Managed[], force: boole
     if (!(error instanceof Untypable)) throw error;
     throw new status.StatusError({ code: 500, message: `failed to merge config: ${error.message}` });
   }
+}
+
+/** Whether the manager still applies everything that it applied before, so that there is nothing to remove. */
+function isWithin(last: FieldSet, owned: FieldSet): boolean {
+  return isEmpty(difference(last, owned));
 }
 
 function comparisonWith(request: ApplyRequest, merged: JsonObject): Comparison {

@@ -1,4 +1,4 @@
-import { comparePathElements, fieldElement, type PathElement, printPathElement } from './path-element.ts';
+import { compareReadElements, fieldElement, type PathElement, printPathElement, type ReadElement, readElement } from './path-element.ts';
 
 /**
  * A set of field paths in the wire form of FieldsV1: a tree whose keys are path elements. A node `{}` is in the set; a node with children
@@ -47,8 +47,13 @@ function pathSet(path: FieldPath): FieldSet {
 export function sorted(node: FieldSet): FieldSet {
   const elements = Object.keys(node);
   const start = elements[0] === self ? 1 : 0;
-  for (let index = start + 1; index < elements.length; index++) {
-    if (comparePathElements(elements[index - 1]!, elements[index]!) > 0) return rebuilt(node, elements);
+  if (elements.length <= start + 1) return node;
+  let before: ReadElement | undefined;
+  for (let index = start; index < elements.length; index++) {
+    if (elements[index] === self) return rebuilt(node, elements);
+    const read = readElement(elements[index]!);
+    if (before !== undefined && compareReadElements(before, read) > 0) return rebuilt(node, elements);
+    before = read;
   }
   return node;
 }
@@ -56,8 +61,9 @@ export function sorted(node: FieldSet): FieldSet {
 function rebuilt(node: FieldSet, elements: PathElement[]): FieldSet {
   const result: Building = {};
   if (self in node) result[self] = emptySet;
-  elements.sort((left, right) => (left === self ? -1 : right === self ? 1 : comparePathElements(left, right)));
-  for (const element of elements) result[element] = node[element]!;
+  const read = elements.filter((element) => element !== self).map(readElement);
+  read.sort(compareReadElements);
+  for (const { element } of read) result[element] = node[element]!;
   return result;
 }
 

@@ -65,15 +65,23 @@ function parseJson(text: string): Json | undefined {
   }
 }
 
+/** A step with its value, which is read once, however often it is compared. */
+export interface ReadElement {
+  readonly element: PathElement;
+  /** Undefined for a field. */
+  readonly value: Json | undefined;
+}
+
+export function readElement(element: PathElement): ReadElement {
+  return { element, value: element.charCodeAt(0) === 102 ? undefined : (JSON.parse(element.slice(2)) as Json) };
+}
+
 /** The order in which Kubernetes writes the steps of one level. */
-export function comparePathElements(left: PathElement, right: PathElement): number {
-  if (left === right) return 0;
-  const kind = left.charCodeAt(0);
-  if (kind !== right.charCodeAt(0)) return kindOrder.indexOf(left[0]!) - kindOrder.indexOf(right[0]!);
-  if (kind === 102) return left < right ? -1 : 1;
-  const leftValue = JSON.parse(left.slice(2)) as Json;
-  const rightValue = JSON.parse(right.slice(2)) as Json;
-  return kind === 107 ? compareKeys(leftValue as JsonObject, rightValue as JsonObject) : compareValues(leftValue, rightValue);
+export function compareReadElements(left: ReadElement, right: ReadElement): number {
+  const kind = left.element.charCodeAt(0);
+  if (kind !== right.element.charCodeAt(0)) return kindOrder.indexOf(left.element[0]!) - kindOrder.indexOf(right.element[0]!);
+  if (kind === 102) return left.element === right.element ? 0 : left.element < right.element ? -1 : 1;
+  return kind === 107 ? compareKeys(left.value as JsonObject, right.value as JsonObject) : compareValues(left.value!, right.value!);
 }
 
 function compareKeys(left: JsonObject, right: JsonObject): number {

@@ -33,18 +33,23 @@ export interface Pruning {
 }
 
 /**
- * Removes the fields that the manager applied last time but not now, if nobody else owns them. A list item or map key that others have
+ * Removes, in parts, the fields that the manager applied last time but not now, if nobody else owns them. A list item or map key that others have
  * filled since stays.
  */
-export function prune(merged: Json, { type, last, managed }: Pruning): Json {
+export function* prune(merged: Json, { type, last, managed }: Pruning): Generator<void, Json> {
   if (isEmpty(last)) return merged;
   const lastNamed = withNamedFields(type, last);
   const mergedNamed = withNamedFields(type, toFieldSet(type, merged));
+  yield;
   const fieldsOf = (value: Json | undefined): FieldSet => (value === undefined ? emptySet : withNamedFields(type, toFieldSet(type, value)));
   const stripped = removeItems(type, merged, lastNamed);
+  yield;
   const owned = managed.reduce((set, one) => union(set, one.fields), emptySet);
+  yield;
   const wanted = union(fieldsOf(stripped), withNamedFields(type, owned));
+  yield;
   const restored = removeItems(type, merged, difference(mergedNamed, wanted));
+  yield;
   const gone = intersection(difference(mergedNamed, fieldsOf(restored)), lastNamed);
   return removeItems(type, merged, gone) ?? {};
 }

@@ -8,18 +8,36 @@ import { fieldType, itemElement, itemType, Untypable } from './shape.ts';
 /** Why a configuration does not match its type, in Kubernetes' words; undefined if it does. */
 export function typingProblem(type: Type, value: Json): string | undefined {
   const problems: string[] = [];
-  check(type, value, { path: '', problems });
+  check(type, value, { around: undefined, step: '', problems });
   if (problems.length <= 1) return problems[0];
   return ['errors:', ...problems.map((problem) => `  ${problem}`)].join('\n');
 }
 
 interface Place {
-  readonly path: string;
+  /** Undefined at the root. */
+  readonly around: Place | undefined;
+  /** `.name`, or the element of an item. Paths are printed only if there is a problem. */
+  readonly step: string;
   readonly problems: string[];
 }
 
-function report({ path, problems }: Place, message: string): void {
-  problems.push(path === '' ? message : `${path}: ${message}`);
+/** Nobody reads more of them. */
+const mostProblems = 100;
+
+function report(place: Place, message: string): void {
+  if (place.problems.length >= mostProblems) return;
+  const path = pathOf(place);
+  place.problems.push(path === '' ? message : `${path}: ${message}`);
+}
+
+function pathOf(place: Place): string {
+  const steps: string[] = [];
+  for (let at: Place | undefined = place; at !== undefined; at = at.around) steps.push(printStep(at.step));
+  return steps.reverse().join('');
+}
+
+function printStep(step: string): string {
+  return step === '' || step.startsWith('.') || step.startsWith('[') ? step : printPathElement(step);
 }
 
 function check(type: Type, value: Json, place: Place): void {
@@ -76,7 +94,7 @@ function checkScalar(scalar: Scalar, value: Json, place: Place): void {
 
 function checkFields(type: Type, map: JsonObject, place: Place): void {
   for (const key of Object.keys(map).sort()) {
-    const inside = { path: `${place.path}.${key}`, problems: place.problems };
+    const inside = { around: place, step: `.${key}`, problems: place.problems };
     const valueType = fieldType(type, key);
     if (valueType === undefined) {
       report(inside, 'field not declared in schema');
@@ -93,11 +111,11 @@ function checkItems(type: ListType, list: Json[], place: Place): void {
     if (type.listType !== 'atomic') {
       const element = elementOf(type, list[index]!, index, place);
       if (element === undefined) return;
-      step = printPathElement(element);
-      if (seen.has(element)) report(place, `duplicate entries for key ${step}`);
+      step = element;
+      if (seen.has(element)) report(place, `duplicate entries for key ${printPathElement(element)}`);
       seen.add(element);
     }
-    check(itemType(type), list[index]!, { path: place.path + step, problems: place.problems });
+    check(itemType(type), list[index]!, { around: place, step, problems: place.problems });
   }
 }
 

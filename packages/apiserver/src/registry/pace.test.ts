@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { nextTurn, Pace } from './pace.ts';
+
+/** A clock that a test sets. */
+function clock(): { now: () => number; pass: (milliseconds: number) => void } {
+  let time = 0;
+  return { now: () => time, pass: (milliseconds) => void (time += milliseconds) };
+}
+
+test('short work never waits', async () => {
+  const { now, pass } = clock();
+  const pace = new Pace(() => Promise.reject(new Error('waited')), now);
+  const work = function* (): Generator<void, string> {
+    pass(2);
+    yield;
+    pass(2);
+    return 'done';
+  };
+  expect(await pace.run(work())).toBe('done');
+  expect(pace.pause()).toBeUndefined();
+  expect(pace.hasWaited).toBe(false);
+});
+
+test('long work waits for its turn between its parts', async () => {
+  const { now, pass } = clock();
+  let turns = 0;
+  const pace = new Pace(() => Promise.resolve(void turns++), now);
+  const work = function* (): Generator<void, number> {
+    for (let part = 0; part < 6; part++) {
+      pass(5);
+      yield;
+    }
+    return turns;
+  };
+  expect(await pace.run(work())).toBe(3);
+  expect(pace.hasWaited).toBe(true);
+});
+
+test('time in which the operation waited for something else does not count', () => {
+  const { now, pass } = clock();
+  const pace = new Pace(() => Promise.resolve(), now);
+  pass(1000);
+  pace.resume();
+  expect(pace.pause()).toBeUndefined();
+});
+
+test('one operation runs in each turn of the event loop, so that others run between any two', async () => {
+  const order: string[] = [];
+  const operations = ['a', 'b', 'c'].map((name) => nextTurn().then(() => order.push(name)));
+  const others = (async () => {
+    for (let turn = 0; turn < 3; turn++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      order.push('others');
+    }
+  })();
+  await Promise.all([...operations, others]);
+  expect(order.indexOf('b') - order.indexOf('a')).toBeGreaterThan(1);
+  expect(order.indexOf('c') - order.indexOf('b')).toBeGreaterThan(1);
+});

@@ -1,0 +1,65 @@
+/** How long the parts of an operation may run before others get their turn, in milliseconds. */
+const slice = 8;
+
+/**
+ * Lets others run between the parts of a long operation. The clock decides only when to let them run, never about an outcome. Short operations
+ * never wait.
+ */
+export class Pace {
+  readonly #turn: () => Promise<void>;
+  readonly #now: () => number;
+  #since: number;
+  #hasWaited = false;
+
+  constructor(turn: () => Promise<void> = nextTurn, now: () => number = () => performance.now()) {
+    this.#turn = turn;
+    this.#now = now;
+    this.#since = now();
+  }
+
+  /** Whether others have run since the operation began. */
+  get hasWaited(): boolean {
+    return this.#hasWaited;
+  }
+
+  /** To be called when the operation continues after it waited for something else. */
+  resume(): void {
+    this.#since = this.#now();
+  }
+
+  /** Waits for a turn if the operation has run for long; otherwise undefined, so that nothing need be awaited. */
+  pause(): Promise<void> | undefined {
+    return this.#now() - this.#since < slice ? undefined : this.#wait();
+  }
+
+  /** Runs an operation in parts, with pauses between them. */
+  async run<Result>(parts: Generator<void, Result>): Promise<Result> {
+    for (;;) {
+      const part = parts.next();
+      if (part.done) return part.value;
+      const pausing = this.pause();
+      if (pausing !== undefined) await pausing;
+    }
+  }
+
+  async #wait(): Promise<void> {
+    await this.#turn();
+    this.#hasWaited = true;
+    this.resume();
+  }
+}
+
+const waiting: (() => void)[] = [];
+
+/** Resolves in a later turn of the event loop, one operation in each, so that many of them delay others no more than one. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(wakeOne);
+  });
+}
+
+function wakeOne(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(wakeOne);
+}
