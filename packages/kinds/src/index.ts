@@ -31,7 +31,7 @@ export { made } from './shared/defaulting.ts';
 export { Findings } from './shared/findings.ts';
 export { type ScaleMapping, scaleMappings } from './shared/scale.ts';
 export { strategies } from './strategies.ts';
-export type { Column, Strategy, StrategyContext, TablePrinter } from './strategy.ts';
+export type { Column, Strategy, StrategyContext, TablePrinter, ValidatedChange } from './strategy.ts';
 export { contextOf } from './testing/context.ts';
 export { dropUnserved } from './unserved-fields.ts';
 export { type UpdateRound, updateRounds, usualRounds } from './update-rounds.ts';

@@ -1,5 +1,5 @@
 import type { ClusterId, User } from '@capstan/api';
-import type { FieldError, KubeObject } from '@capstan/machinery';
+import type { FieldError, KubeObject, Parts } from '@capstan/machinery';
 import type { ObjectReader } from './reader.ts';
 
 /** The request that a strategy serves. */
@@ -34,6 +34,11 @@ export interface Strategy {
   readonly validateCreate?: (object: KubeObject, context: StrategyContext) => FieldError[];
   /** Runs after `validate`, whether that passed or failed; only compares old and new. */
   readonly validateUpdate?: (object: KubeObject, old: KubeObject, context: StrategyContext) => FieldError[];
+  /**
+   * Runs last, and in parts, because it may take long: further errors, given those of `validateCreate` or `validateUpdate`. There is no old
+   * object on create.
+   */
+  readonly validateInParts?: (change: ValidatedChange, context: StrategyContext) => Parts<FieldError[]>;
   readonly canonicalize?: (object: KubeObject) => void;
   /** If true, metadata.generation starts at 1 and is incremented when anything but metadata and status changes. */
   readonly generation?: boolean;
@@ -61,7 +66,7 @@ export interface Strategy {
   /** A warning for clients that delete without a propagation policy. */
   readonly deletionWarning?: string;
   /** The status subresource, if the resource table lists one. */
-  readonly status?: Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
+  readonly status?: Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'validateInParts'>;
   /** Other subresources that change the object itself: `approval` of certificate requests, `finalize` of namespaces. */
   readonly subresources?: Readonly<Record<string, Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'>>>;
   /**
@@ -69,6 +74,13 @@ export interface Strategy {
    * and `spec`.
    */
   readonly resetFields?: { readonly main?: readonly string[][]; readonly status?: readonly string[][] };
+}
+
+/** An object that is about to be written, with the errors found in it so far. */
+export interface ValidatedChange {
+  readonly object: KubeObject;
+  readonly old: KubeObject | undefined;
+  readonly errors: readonly FieldError[];
 }
 
 /** A column of `kubectl get`. */

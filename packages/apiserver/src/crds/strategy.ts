@@ -1,4 +1,4 @@
-import type { RuleChecker, Strategy, StrategyContext } from '@capstan/kinds';
+import type { RuleChecker, Strategy, StrategyContext, ValidatedChange } from '@capstan/kinds';
 import {
   asJson,
   type CompiledSchema,
@@ -6,7 +6,10 @@ import {
   FieldPath,
   fieldError,
   type KubeObject,
+  limitSteps,
   names,
+  OutOfSteps,
+  type Parts,
   sameJson,
   status,
 } from '@capstan/machinery';
@@ -14,7 +17,7 @@ import { replicaErrors } from './scale.ts';
 import { selectableFields } from './selectable.ts';
 import type { Version } from './summary.ts';
 
-interface Parts {
+interface CustomKindParts {
   readonly version: Version;
   readonly schema: () => CompiledSchema;
   /** Compiled when first needed; undefined if the schema has no rules. */
@@ -22,8 +25,9 @@ interface Parts {
 }
 
 /** The strategy of a custom kind in one version. */
-export function customStrategy({ version, schema, rules }: Parts): Strategy {
+export function customStrategy({ version, schema, rules }: CustomKindParts): Strategy {
   const { hasStatus, scale } = version;
+  const validateInParts: Strategy['validateInParts'] = (change, { warn }) => ruleErrors(rules(), change, warn);
   return {
     generation: true,
     requireResourceVersion: true,
@@ -40,22 +44,19 @@ export function customStrategy({ version, schema, rules }: Parts): Strategy {
       if (contentChanged(object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
       warnOfFinalizers(object, old, context);
     },
-    validateCreate: (object, { warn }) =>
-      withRules([...schema().validate(asJson(object)), ...replicaErrors(object, scale, 'all')], rules(), { object, warn }),
-    validateUpdate: (object, old, { warn }) =>
-      withRules([...schema().validate(asJson(object), asJson(old)), ...replicaErrors(object, scale, 'all')], rules(), {
-        object,
-        old,
-        warn,
-      }),
+    validateCreate: (object) => [...schemaErrors(() => schema().validate(asJson(object))), ...replicaErrors(object, scale, 'all')],
+    validateUpdate: (object, old) => [
+      ...schemaErrors(() => schema().validate(asJson(object), asJson(old))),
+      ...replicaErrors(object, scale, 'all'),
+    ],
+    validateInParts,
     status: {
       prepareForUpdate: onlyStatus,
-      validateUpdate: (object, old, { warn }) =>
-        withRules([...schema().validateStatus(asJson(object), asJson(old)), ...replicaErrors(object, scale, 'status')], rules(), {
-          object,
-          old,
-          warn,
-        }),
+      validateUpdate: (object, old) => [
+        ...schemaErrors(() => schema().validateStatus(asJson(object), asJson(old))),
+        ...replicaErrors(object, scale, 'status'),
+      ],
+      validateInParts,
     },
     ...selectableFields(version.selectableFields),
   };
@@ -95,15 +96,27 @@ const blocking: ReadonlySet<string> = new Set([
   'FieldValueTypeInvalid',
 ]);
 
-function withRules(
-  errors: FieldError[],
+function* ruleErrors(
   rules: RuleChecker | undefined,
-  { object, old, warn }: { object: KubeObject; old?: KubeObject; warn: (message: string) => void },
-): FieldError[] {
-  if (rules === undefined) return errors;
-  if (!errors.some(({ type }) => blocking.has(type))) return [...errors, ...rules.check(asJson(object), { old: old && asJson(old), warn })];
+  { object, old, errors }: ValidatedChange,
+  warn: (message: string) => void,
+): Parts<FieldError[]> {
+  if (rules === undefined) return [];
+  if (!errors.some(({ type }) => blocking.has(type))) return yield* rules.check(asJson(object), { old: old && asJson(old), warn });
   const why = 'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
-  return [...errors, fieldError.invalid(FieldPath.of('<nil>'), null, why)];
+  return [fieldError.invalid(FieldPath.of('<nil>'), null, why)];
+}
+
+/** What the patterns of a schema may cost for one object. */
+const mostSteps = 10_000_000;
+
+function schemaErrors(validate: () => FieldError[]): FieldError[] {
+  try {
+    return limitSteps(mostSteps, validate);
+  } catch (error) {
+    if (!(error instanceof OutOfSteps)) throw error;
+    return [fieldError.forbidden(FieldPath.of('<nil>'), 'the patterns of the schema take too long to check for texts as long as these')];
+  }
 }
 
 const standardFinalizers: ReadonlySet<string> = new Set(['orphan', 'foregroundDeletion', 'kubernetes']);

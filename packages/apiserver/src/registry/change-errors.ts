@@ -4,6 +4,7 @@ import {
   type FieldError,
   type KubeObject,
   names,
+  type Parts,
   validateMetaChange,
   validateObjectMeta,
   validateObjectMetaUpdate,
@@ -11,7 +12,7 @@ import {
 import type { RequestContext } from './context.ts';
 import type { Resource } from './resource.ts';
 
-export type UpdateRules = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
+export type UpdateRules = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'validateInParts'>;
 
 interface Change {
   readonly object: KubeObject;
@@ -26,13 +27,17 @@ export function updateRules({ strategy }: Resource, subresource: string): Update
 }
 
 /** The errors in a changed object. Each check runs once; only if one fails do they run as often, and in the order, as in Kubernetes. */
-export function changedObjectErrors(resource: Resource, change: Change, context: RequestContext): FieldError[] {
+export function* changedObjectErrors(resource: Resource, change: Change, context: RequestContext): Parts<FieldError[]> {
   const { object, old, subresource } = change;
   const rules = updateRules(resource, subresource);
   const metaRules = { namespaced: resource.namespaced, custom: resource.strategy.anyFinalizer === true };
   const metaErrors = validateObjectMetaUpdate(object.metadata, old.metadata, metaRules);
   const rest = rules.validate?.(object, context) ?? [];
   const changes = rules.validateUpdate?.(object, old, context) ?? [];
+  if (rules.validateInParts !== undefined) {
+    yield;
+    changes.push(...(yield* rules.validateInParts({ object, old, errors: changes }, context)));
+  }
   // Of the metadata, only finalizers and generateName can be valid in general but invalid for this kind.
   const isRight = metaErrors.length + rest.length + changes.length === 0 && object.metadata.generateName === old.metadata.generateName;
   if (isRight && (object.metadata.finalizers === undefined || metaRules.custom)) return [];

@@ -79,7 +79,7 @@ export async function create(backend: Backend, context: RequestContext, request:
   else if (resource.subresources.has('status')) delete object['status'];
   pausing = pace.pause();
   if (pausing !== undefined) await pausing;
-  const errors = newObjectErrors(resource, object, context);
+  const errors = await pace.run(newObjectErrors(resource, object, context));
   // A rejected request gets no warnings about the object.
   if (errors.length > 0) context.warnings.length = told;
   refuse(resource, object.metadata.name ?? '', errors);

@@ -1,4 +1,4 @@
-import type { FieldError, KubeObject } from '@capstan/machinery';
+import type { FieldError, KubeObject, Parts } from '@capstan/machinery';
 import { names, status, validateObjectMeta } from '@capstan/machinery';
 import { type Store, StoreError } from '@capstan/store';
 import { CacheEntry, storedText } from '../cache/entry.ts';
@@ -104,7 +104,7 @@ export async function writing<T>(target: Target, write: () => Promise<T>): Promi
   }
 }
 
-export function newObjectErrors(resource: Resource, object: KubeObject, context: RequestContext): FieldError[] {
+export function* newObjectErrors(resource: Resource, object: KubeObject, context: RequestContext): Parts<FieldError[]> {
   const { strategy, namespaced } = resource;
   const errors = validateObjectMeta(object.metadata, {
     namespaced,
@@ -112,7 +112,12 @@ export function newObjectErrors(resource: Resource, object: KubeObject, context:
     custom: resource.strategy.anyFinalizer === true,
   });
   if (strategy.validate !== undefined) errors.push(...strategy.validate(object, context));
-  if (strategy.validateCreate !== undefined) errors.push(...strategy.validateCreate(object, context));
+  const own = strategy.validateCreate?.(object, context) ?? [];
+  errors.push(...own);
+  if (strategy.validateInParts !== undefined) {
+    yield;
+    errors.push(...(yield* strategy.validateInParts({ object, old: undefined, errors: own }, context)));
+  }
   return errors;
 }
 

@@ -1,3 +1,5 @@
+import type { Parts } from '@capstan/machinery';
+
 /** How long the parts of an operation may run before others get their turn, in milliseconds. */
 const slice = 8;
 
@@ -33,7 +35,7 @@ export class Pace {
   }
 
   /** Runs an operation in parts, with pauses between them. */
-  async run<Result>(parts: Generator<void, Result>): Promise<Result> {
+  async run<Result>(parts: Parts<Result>): Promise<Result> {
     for (;;) {
       const part = parts.next();
       if (part.done) return part.value;

@@ -137,7 +137,7 @@ async function tryUpdate(
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   pausing = pace.pause();
   if (pausing !== undefined) await pausing;
-  const errors = changedObjectErrors(resource, { object, old, subresource }, context);
+  const errors = await pace.run(changedObjectErrors(resource, { object, old, subresource }, context));
   if (errors.length > 0) context.warnings.length = told;
   refuse(resource, name, errors);
   pausing = pace.pause();

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject, type KubeObject } from '../json.ts';
 import type { ObjectType } from '../schema/type.ts';
 import * as status from '../status/status.ts';
+import { type Parts, whole } from '../work/parts.ts';
 import { type Comparison, compare, isSame } from './compare.ts';
 import { type Conflict, conflictError, conflictsOf, shownIn, withoutAllowed } from './conflicts.ts';
 import { createdFields, unowned } from './created.ts';
@@ -50,15 +51,11 @@ const firstApplier = 'kubectl';
  * too deeply; 500 (as Kubernetes does) for one that does not match the type.
  */
 export function applyPatch(request: ApplyRequest): ApplyResult {
-  const parts = applyInParts(request);
-  for (;;) {
-    const part = parts.next();
-    if (part.done) return part.value;
-  }
+  return whole(applyInParts(request));
 }
 
 /** The same in parts, between which others may run: a large configuration takes long. Nothing may change the live object meanwhile. */
-export function* applyInParts(request: ApplyRequest): Generator<void, ApplyResult> {
+export function* applyInParts(request: ApplyRequest): Parts<ApplyResult> {
   try {
     return yield* applyConfig(request);
   } catch (error) {
@@ -67,7 +64,7 @@ export function* applyInParts(request: ApplyRequest): Generator<void, ApplyResul
   }
 }
 
-function* applyConfig(request: ApplyRequest): Generator<void, ApplyResult> {
+function* applyConfig(request: ApplyRequest): Parts<ApplyResult> {
   const config = request.config as unknown as JsonObject;
   checkConfig(request, config);
   yield;
@@ -126,11 +123,7 @@ interface Applied {
   readonly sameObject: boolean;
 }
 
-function* attempt(
-  request: ApplyRequest,
-  before: readonly Managed[],
-  force: boolean,
-): Generator<void, Applied | { readonly conflicts: Conflict[] }> {
+function* attempt(request: ApplyRequest, before: readonly Managed[], force: boolean): Parts<Applied | { readonly conflicts: Conflict[] }> {
   const { type, manager, apiVersion, subresource } = request;
   const live = (request.live ?? {}) as unknown as JsonObject;
   const config = request.config as unknown as JsonObject;

@@ -1,5 +1,6 @@
 import type { Json } from '../json.ts';
 import type { ObjectType, Type } from '../schema/type.ts';
+import type { Parts } from '../work/parts.ts';
 import type { Managed } from './entries.ts';
 import { difference, emptySet, type FieldSet, intersection, isEmpty, union, withSelf } from './field-set.ts';
 import { removeItems } from './remove-items.ts';
@@ -36,7 +37,7 @@ export interface Pruning {
  * Removes, in parts, the fields that the manager applied last time but not now, if nobody else owns them. A list item or map key that others have
  * filled since stays.
  */
-export function* prune(merged: Json, { type, last, managed }: Pruning): Generator<void, Json> {
+export function* prune(merged: Json, { type, last, managed }: Pruning): Parts<Json> {
   if (isEmpty(last)) return merged;
   const lastNamed = withNamedFields(type, last);
   const mergedNamed = withNamedFields(type, toFieldSet(type, merged));

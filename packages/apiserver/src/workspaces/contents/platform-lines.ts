@@ -1,4 +1,4 @@
-import { type KubeObject, parseApiVersion, status } from '@capstan/machinery';
+import { type KubeObject, parseApiVersion, status, whole } from '@capstan/machinery';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { RequestContext } from '../../registry/context.ts';
 import { newObjectErrors } from '../../registry/objects.ts';
@@ -20,6 +20,6 @@ export function checkPlatformLine(
   const isStoredForm = resource !== undefined && resource.storage.apiVersion === object.apiVersion && resource.kind === object.kind;
   if (!isStoredForm)
     throw status.badRequest(`line ${line}: ${at} holds a ${object.kind} in ${object.apiVersion}, which is not stored there`);
-  const [error] = newObjectErrors(resource, object, context);
+  const [error] = whole(newObjectErrors(resource, object, context));
   if (error !== undefined) throw status.badRequest(`line ${line}: ${at} does not fit its schema: ${error.field}: ${error.body}`);
 }

@@ -1,8 +1,17 @@
 import { type Declaration, declarationOfSchema, escapeProperty, type StructuralSchema } from '@capstan/cel';
-import { type CompiledSchema, type FieldError, FieldPath, isObject, type Json, oldItems, type Schema } from '@capstan/machinery';
+import {
+  type CompiledSchema,
+  type FieldError,
+  FieldPath,
+  isObject,
+  type Json,
+  oldItems,
+  type Parts,
+  type Schema,
+} from '@capstan/machinery';
 import { type CompiledRule, compileRules } from './compile.ts';
 import { Correlation } from './correlation.ts';
-import { Evaluation, type Subject } from './evaluate.ts';
+import { Evaluation, type RuleBudget, type Subject } from './evaluate.ts';
 import type { RuleChecker, RuleOptions } from './rules.ts';
 
 const checkers = new WeakMap<CompiledSchema, { readonly checker: RuleChecker | undefined }>();
@@ -28,13 +37,21 @@ export class RuleTree implements RuleChecker {
     return root && new RuleTree(root);
   }
 
-  check(object: Json, { old, warn }: { old: Json | undefined; warn: RuleOptions['warn'] }, at: FieldPath = FieldPath.of()): FieldError[] {
-    const evaluation = new Evaluation(warn);
+  *check(object: Json, { old, warn, budget, at = FieldPath.of() }: CheckOptions): Parts<FieldError[]> {
+    const evaluation = new Evaluation(warn, budget);
     const { schema } = this.#root;
     const correlation = old === undefined ? Correlation.none : Correlation.of(object, old, schema);
-    visit(this.#root, { value: object, old, schema, correlation }, { at, evaluation });
+    yield* visit(this.#root, { value: object, old, schema, correlation }, { at, evaluation });
     return evaluation.errors;
   }
+}
+
+interface CheckOptions {
+  readonly old: Json | undefined;
+  readonly warn: RuleOptions['warn'];
+  /** A budget of its own if undefined. */
+  readonly budget?: RuleBudget;
+  readonly at?: FieldPath;
 }
 
 /** A schema with rules, or with a nested schema that has some. */
@@ -73,12 +90,15 @@ interface Visit {
   readonly evaluation: Evaluation;
 }
 
-function visit(node: Node, subject: Subject, { at, evaluation }: Visit): void {
+function* visit(node: Node, subject: Subject, { at, evaluation }: Visit): Parts<void> {
   const { value, old, correlation } = subject;
   if (value === null || evaluation.isOver) return;
-  if (node.rules.length > 0) evaluation.run(node.rules, at, { ...subject, old: old ?? undefined });
+  if (node.rules.length > 0) {
+    evaluation.run(node.rules, at, { ...subject, old: old ?? undefined });
+    if (evaluation.endsPart()) yield;
+  }
   if (Array.isArray(value)) {
-    if (node.items !== undefined) visitItems(node, subject, { at, evaluation });
+    if (node.items !== undefined) yield* visitItems(node, subject, { at, evaluation });
     return;
   }
   if (!isObject(value)) return;
@@ -88,7 +108,7 @@ function visit(node: Node, subject: Subject, { at, evaluation }: Visit): void {
     const inner = property ?? node.additional;
     if (inner === undefined || evaluation.isOver) continue;
     const was = before !== undefined && Object.hasOwn(before, key) ? before[key] : undefined;
-    visit(
+    yield* visit(
       inner,
       { value: value[key]!, old: was, schema: inner.schema, correlation: correlation.key(key) },
       { at: property === undefined ? at.key(key) : at.child(key), evaluation },
@@ -96,11 +116,11 @@ function visit(node: Node, subject: Subject, { at, evaluation }: Visit): void {
   }
 }
 
-function visitItems({ items, schema }: Node, { value, old, correlation }: Subject, { at, evaluation }: Visit): void {
+function* visitItems({ items, schema }: Node, { value, old, correlation }: Subject, { at, evaluation }: Visit): Parts<void> {
   const before = oldItems(old, schema);
   for (const [index, item] of (value as Json[]).entries()) {
     if (evaluation.isOver) return;
-    visit(
+    yield* visit(
       items!,
       { value: item, old: before(item), schema: items!.schema, correlation: correlation.item(item) },
       { at: at.index(index), evaluation },

@@ -10,13 +10,16 @@ import {
   type FieldError,
   type FieldPath,
   fieldError,
+  type Json,
   type JsonObject,
   readSchema,
   type Schema,
   type ValidationRule,
+  whole,
 } from '@capstan/machinery';
 import { declarationOf, RuleTree } from './checker.ts';
 import { type CompiledRule, compileRules } from './compile.ts';
+import { RuleBudget } from './evaluate.ts';
 
 const requestBytes = 3 * 1024 * 1024;
 
@@ -145,18 +148,33 @@ function goRule({ rule, message, messageExpression, reason, fieldPath, optionalO
   };
 }
 
+/** What checking the defaults of a definition may take. The rules inside a default are compiled once more for each default around them. */
+class DefaultEffort {
+  readonly rules = new RuleBudget();
+  #characters = 0;
+
+  /** False if the rules of this schema are too many to compile again. */
+  allows(schema: Schema): boolean {
+    this.#characters += lengthOfRules(schema);
+    return this.#characters <= 2 * mostCharacters && this.rules.left > 0;
+  }
+}
+
 /** Defaults must satisfy the rules too, both when created and when unchanged. */
-function defaultErrors(schema: Schema, at: FieldPath): FieldError[] {
+function defaultErrors(schema: Schema, at: FieldPath, effort = new DefaultEffort()): FieldError[] {
   const errors: FieldError[] = [];
   const ignore = (): void => {};
   const value = schema.default;
   if (value !== undefined) {
-    const tree = RuleTree.of(schema, { isResource: schema.embeddedResource });
     const place = at.child('default');
-    const kept = tree?.check(value, { old: value, warn: ignore }, place) ?? [];
-    errors.push(...(kept.length > 0 ? kept : (tree?.check(value, { old: undefined, warn: ignore }, place) ?? [])));
+    if (!effort.allows(schema)) return [fieldError.forbidden(place, 'the rules for the defaults of the schema take too long to check')];
+    const tree = RuleTree.of(schema, { isResource: schema.embeddedResource });
+    const found = (old: Json | undefined): FieldError[] =>
+      tree === undefined ? [] : whole(tree.check(value, { old, warn: ignore, budget: effort.rules, at: place }));
+    const kept = found(value);
+    errors.push(...(kept.length > 0 ? kept : found(undefined)));
   }
-  if (schema.items !== undefined) errors.push(...defaultErrors(schema.items, at.child('items')));
-  for (const [name, property] of schema.properties) errors.push(...defaultErrors(property, at.child('properties').key(name)));
+  if (schema.items !== undefined) errors.push(...defaultErrors(schema.items, at.child('items'), effort));
+  for (const [name, property] of schema.properties) errors.push(...defaultErrors(property, at.child('properties').key(name), effort));
   return errors;
 }

@@ -6,26 +6,44 @@ import type { Correlation } from './correlation.ts';
 /** Longer messages are replaced by the rule's fixed one. */
 const longestMessage = 5 * 1024;
 
+/** The work that the rules may still do, for one object or for several together. */
+export class RuleBudget {
+  left = COST_PER_OBJECT;
+}
+
+/** After so much work, others may run. */
+const workPerPart = 50_000;
+
 /** A single check of one object. */
 export class Evaluation {
   readonly errors: FieldError[] = [];
   readonly #warn: (message: string) => void;
-  #budget = COST_PER_OBJECT;
+  readonly #budget: RuleBudget;
+  #partEnds: number;
 
-  constructor(warn: (message: string) => void) {
+  constructor(warn: (message: string) => void, budget = new RuleBudget()) {
     this.#warn = warn;
+    this.#budget = budget;
+    this.#partEnds = budget.left - workPerPart;
   }
 
   /** True once the budget is used up; nothing more is evaluated. */
   get isOver(): boolean {
-    return this.#budget < 0;
+    return this.#budget.left < 0;
+  }
+
+  /** Whether much was evaluated since this was last true. */
+  endsPart(): boolean {
+    if (this.#budget.left > this.#partEnds) return false;
+    this.#partEnds = this.#budget.left - workPerPart;
+    return true;
   }
 
   /** Runs the rules of one value. */
   run(rules: readonly CompiledRule[], at: FieldPath, subject: Subject): void {
     const place = at.toString() === '' ? FieldPath.of('<nil>') : at;
     const { type } = subject.schema;
-    if (this.#budget <= 0) return this.#stop(fieldError.invalid(place, type, exhausted));
+    if (this.#budget.left <= 0) return this.#stop(fieldError.invalid(place, type, exhausted));
     for (const compiled of rules) {
       if (this.isOver) return;
       if (compiled.error !== undefined) this.errors.push(fieldError.invalid(place, type, `rule compile error: ${compiled.error}`));
@@ -39,8 +57,8 @@ export class Evaluation {
     if (usesOldSelf && old === undefined && rule.optionalOldSelf !== true) return;
     const bindings = { self: value, oldSelf: old ?? (rule.optionalOldSelf === true ? null : undefined) };
     const outcome = program!.evaluate(bindings, { costLimit: COST_PER_CALL });
-    if (outcome.work > this.#budget) return this.#stop(fieldError.invalid(place, schema.type, exhausted));
-    this.#budget -= outcome.work;
+    if (outcome.work > this.#budget.left) return this.#stop(fieldError.invalid(place, schema.type, exhausted));
+    this.#budget.left -= outcome.work;
     if (outcome.error !== undefined) return this.#failed(outcome, rule, { place, type: schema.type });
     if (outcome.value === true) return;
     const target = compiled.fieldPath === '' ? place : at.child(compiled.fieldPath.replace(/^\./, ''));
@@ -76,22 +94,22 @@ export class Evaluation {
     const fixed = rule.message === '' ? `failed rule: ${shown(rule)}` : rule.message.trim();
     if (message === undefined) return fixed;
     const outcome = message.evaluate(bindings, { costLimit: COST_PER_CALL });
-    if (outcome.work > this.#budget || (outcome.error !== undefined && outcome.isCostExceeded)) {
+    if (outcome.work > this.#budget.left || (outcome.error !== undefined && outcome.isCostExceeded)) {
       const why =
-        outcome.work > this.#budget
+        outcome.work > this.#budget.left
           ? 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run'
           : `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${fieldError.quote(rule.messageExpression)}`;
       this.#stop(fieldError.invalid(place, type, why));
       return undefined;
     }
-    this.#budget -= outcome.work;
+    this.#budget.left -= outcome.work;
     const text = typeof outcome.value === 'string' ? outcome.value.trim() : '';
     return text === '' || text.includes('\n') || Buffer.byteLength(text) > longestMessage ? fixed : text;
   }
 
   #stop(error: FieldError): void {
     this.errors.push(error);
-    this.#budget = -1;
+    this.#budget.left = -1;
   }
 }
 

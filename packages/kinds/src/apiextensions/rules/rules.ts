@@ -1,8 +1,8 @@
-import type { CompiledSchema, FieldError, JsonObject } from '@capstan/machinery';
+import type { CompiledSchema, FieldError, JsonObject, Parts } from '@capstan/machinery';
 
 /** Evaluates the CEL rules of a custom kind for an object. */
 export interface RuleChecker {
-  check(object: JsonObject, options: RuleOptions): FieldError[];
+  check(object: JsonObject, options: RuleOptions): Parts<FieldError[]>;
 }
 
 export interface RuleOptions {
