@@ -90,6 +90,12 @@ export class Connections implements Disposable {
     return this.#add(raw, name);
   }
 
+  /** Closes a connection that could not be served. */
+  refuse(connection: Connection): void {
+    this.#countEnded('refused');
+    connection.destroy();
+  }
+
   /** Checks every connection. No failure of a check may end the process. */
   sweep(): void {
     const now = this.#now();

@@ -5,6 +5,7 @@ import { createServer as createTlsServer, type TLSSocket, type Server as TlsServ
 import { type Connection, type ConnectionTimeouts, defaultTimeouts } from './connection.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import type { Exchange } from './exchange.ts';
+import { type HandshakeLimits, Handshakes } from './handshakes.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import { asksToUpgrade, UpgradeExchange } from './upgrade-exchange.ts';
@@ -19,6 +20,7 @@ export interface ListenerOptions {
   readonly handle: (exchange: Exchange) => void;
   readonly limits: ConnectionLimits;
   readonly timeouts?: Partial<ConnectionTimeouts>;
+  readonly handshakes?: Partial<HandshakeLimits>;
   /** Called for connections that cannot be accepted. The listener continues. */
   readonly onError: (error: Error) => void;
 }
@@ -42,6 +44,7 @@ export class Listener implements AsyncDisposable {
   readonly #tls: TlsServer;
   readonly #http: HttpServer;
   readonly #connections: Connections;
+  readonly #handshakes: Handshakes;
   /** By their two endpoints: TLS servers do not report which connection they have secured. */
   readonly #handshaking = new Map<string, Connection>();
   readonly #ofSocket = new WeakMap<object, Connection>();
@@ -50,6 +53,7 @@ export class Listener implements AsyncDisposable {
     this.#options = options;
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
     this.#connections = new Connections({ limits: options.limits, timeouts });
+    this.#handshakes = new Handshakes(options.handshakes);
     this.#front = createNetServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfter }, (raw) => this.#accept(raw));
     // This server never listens itself, so Node's own header and body timeouts never run; `Connections` implements them.
     const settings = { maxHeaderSize, keepAliveTimeout: timeouts.idle, noDelay: true, shouldUpgradeCallback: asksToUpgrade };
@@ -122,6 +126,7 @@ export class Listener implements AsyncDisposable {
     await closed;
     clearTimeout(cut);
     this.#connections[Symbol.dispose]();
+    this.#handshakes[Symbol.dispose]();
   }
 
   #accept(raw: Socket): void {
@@ -131,9 +136,18 @@ export class Listener implements AsyncDisposable {
     raw.once('readable', () => {
       const first = raw.read() as Buffer | null;
       if (first === null) raw.destroy();
-      else if (first[0] === handshakeRecord) this.#handshake(raw, first, connection);
+      else if (first[0] === handshakeRecord) this.#await(raw, first, connection);
       else refusePlain(raw, first);
     });
+  }
+
+  /** A handshake costs a millisecond of the event loop, so they take turns. */
+  #await(raw: Socket, first: Buffer, connection: Connection): void {
+    const start = (): void => {
+      if (!raw.destroyed) this.#handshake(raw, first, connection);
+    };
+    if (this.#handshakes.request(connection.source, start)) return;
+    this.#connections.refuse(connection);
   }
 
   #handshake(raw: Socket, first: Buffer, connection: Connection): void {
