@@ -61,6 +61,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'workspaces',
     'presence',
     'node-agents',
+    'app-access',
     'agent-archives',
     'artifacts',
     'tunnels',

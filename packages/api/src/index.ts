@@ -1,3 +1,4 @@
+export * from './apps/access.ts';
 export * from './apps/app.ts';
 export * from './apps/app-instance.ts';
 export * from './apps/app-member.ts';

@@ -2,6 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackoffOptions } from '@capstan/machinery';
 import type { TunnelLimits } from '@capstan/streams';
+import { AppAccess } from './app-access/serving.ts';
 import { ControlPlane } from './control-plane/control-plane.ts';
 import { fetchServers } from './control-plane/servers.ts';
 import type { Intervals } from './gpus/discovery/discovery.ts';
@@ -51,6 +52,8 @@ export interface AgentOptions {
   readonly environment?: NodeJS.ProcessEnv;
   /** How units are run. By default with the drivers that this machine has, and only if they isolate units. */
   readonly units?: Partial<UnitOptions>;
+  /** Holds a folder for each instance of an app on this node. */
+  readonly appsDirectory?: string;
   /** How volumes are kept. By default with limits if this machine has loop devices. */
   readonly volumes?: VolumeOptions;
   readonly onReady?: (node: string) => void;
@@ -69,12 +72,13 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   const identity = await obtainIdentity(state, { join: options.join, now, backoff, log, signal });
   if (identity === undefined) return 'stopped';
   const { node } = identity;
+  using appAccess = new AppAccess({ directory: options.appsDirectory, log });
   let monitor: GpuMonitor | undefined;
   let tasks: TaskRunner | undefined;
   let units: UnitRunner | undefined;
   const serveNode = (request: NodeRequest): void | Promise<void> => {
     const metrics = monitor && serveNodeMetrics(request, { node, gpus: monitor, now: () => now().getTime() });
-    for (const served of [metrics, tasks?.serve(request), units?.serve(request)])
+    for (const served of [metrics, tasks?.serve(request), units?.serve(request), appAccess.serve(request)])
       if (served !== undefined && served !== false) return served;
     if (handlers.node !== undefined) return handlers.node(request);
     refuse(request, { code: 404, reason: 'NotFound', message: `this node serves no path ${request.route.path}` });

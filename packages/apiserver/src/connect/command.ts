@@ -28,6 +28,8 @@ export interface CommandRequest {
   readonly pod: KubeObject;
   readonly container: string;
   readonly target: NodeTarget;
+  /** The path on a node that is reached through its tunnel. By default, that of the container. */
+  readonly path?: string;
 }
 
 /** Serves exec and attach. */
@@ -102,10 +104,10 @@ async function onKubelet(
 async function inTunnel(request: CommandRequest, target: NodeInTunnel): Promise<CommandChannels> {
   const { context, pod, container, stream } = request;
   const { cluster, info } = context;
-  const path = [info.subresource, cluster, pod.metadata.namespace ?? '', info.name, container].map(encodeURIComponent).join('/');
+  const ofContainer = [info.subresource, cluster, pod.metadata.namespace ?? '', info.name, container].map(encodeURIComponent).join('/');
   const parameters = new URLSearchParams(info.query.getAll('command').map((word): [string, string] => ['command', word]));
   for (const [name, isWanted] of Object.entries(optionsOf(request))) if (isWanted) parameters.set(name, 'true');
-  const sent = { method: 'POST', path: `/${path}?${parameters.toString()}`, signal: stream.signal };
+  const sent = { method: 'POST', path: `${request.path ?? `/${ofContainer}`}?${parameters.toString()}`, signal: stream.signal };
   return new FramedChannels(await askNodeForStream(target, context, sent));
 }
 

@@ -16,6 +16,7 @@ import { checkLogOptions } from './log-options.ts';
 import { sendLog } from './log-socket.ts';
 import { type NodeSubresource, serveNodeSubresource } from './node-subresource.ts';
 import type { OpenStream, OpenStreams } from './open-streams.ts';
+import type { OwnSubresource } from './own-subresource.ts';
 import { servePortForward } from './port-forward.ts';
 import { ReverseProxy } from './proxy.ts';
 import { isAway, type StoredLogs } from './stored-logs.ts';
@@ -29,6 +30,8 @@ export interface ConnectionsOptions extends Reach {
   readonly storedLogs?: StoredLogs | undefined;
   /** Subresources of our own kinds that nodes serve. */
   readonly nodeSubresources?: readonly NodeSubresource[];
+  /** Others of our own kinds. */
+  readonly ownSubresources?: readonly OwnSubresource[];
 }
 
 /** Subresources of Kubernetes' kinds that need a node. */
@@ -40,13 +43,16 @@ const powerful = new Set(['exec', 'attach', 'portforward']);
 export class Connections implements Disposable {
   readonly #options: ConnectionsOptions;
   readonly #proxy: ReverseProxy;
-  readonly #ofNodes: ReadonlyMap<string, NodeSubresource>;
+  readonly #own: ReadonlyMap<string, OwnSubresource>;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
     this.#proxy = new ReverseProxy(options);
-    const entries = options.nodeSubresources ?? [];
-    this.#ofNodes = new Map(entries.map((entry) => [keyOf(entry, entry.subresource), entry]));
+    const { tunnels, nodeSubresources = [], ownSubresources = [] } = options;
+    const ofNodes = nodeSubresources.map(
+      (entry): OwnSubresource => ({ ...entry, serve: (request) => serveNodeSubresource(tunnels, entry, request) }),
+    );
+    this.#own = new Map([...ofNodes, ...ownSubresources].map((entry) => [keyOf(entry, entry.subresource), entry]));
   }
 
   get open(): number {
@@ -70,7 +76,7 @@ export class Connections implements Disposable {
   /** Whether requests for a subresource are streams. */
   has(resource: { readonly group: string; readonly resource: string }, subresource: string): boolean {
     if (resource.group === '') return builtin.has(subresource);
-    return this.#ofNodes.size > 0 && this.#ofNodes.has(keyOf(resource, subresource));
+    return this.#own.size > 0 && this.#own.has(keyOf(resource, subresource));
   }
 
   /** Resolves when the stream is over. */
@@ -81,7 +87,8 @@ export class Connections implements Disposable {
       negotiateDocument(exchange.headers.accept, false);
       checkLogOptions(name, query);
     }
-    if (verb === 'get' && resource.group === '' && powerful.has(subresource)) await context.permit?.('create');
+    const isPowerful = resource.group === '' ? powerful.has(subresource) : this.#own.get(keyOf(resource, subresource))?.isPowerful === true;
+    if (verb === 'get' && isPowerful) await context.permit?.('create');
     await admitConnection(this.#options.admission, context, resource);
     await fresh(this.#options.cache);
     await this.#options.streams.serve(exchange, (stream) => this.#serve(stream, context, resource));
@@ -89,13 +96,12 @@ export class Connections implements Disposable {
 
   async #serve(stream: OpenStream, context: RequestContext, resource: Resource): Promise<void> {
     const { subresource, name } = context.info;
-    const { tunnels } = this.#options;
-    const ofNode = resource.group === '' ? undefined : this.#ofNodes.get(keyOf(resource, subresource));
-    if (ofNode === undefined && subresource === 'proxy') return this.#proxy.serve(stream, context, resource);
+    const own = resource.group === '' ? undefined : this.#own.get(keyOf(resource, subresource));
+    if (own === undefined && subresource === 'proxy') return this.#proxy.serve(stream, context, resource);
     // Objects of a bound kind are stored under the name of its export.
     const object = findObject(context, { ...resource.storage, namespaced: resource.namespaced }, name);
     if (object === undefined) throw status.notFound(resource, name);
-    if (ofNode !== undefined) return serveNodeSubresource(tunnels, ofNode, { stream, context, object });
+    if (own !== undefined) return own.serve({ stream, context, object, resource });
     await this.#servePod(stream, context, { pod: object, resource });
   }
 

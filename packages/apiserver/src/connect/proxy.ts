@@ -1,13 +1,10 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
-import { StatusError, status } from '@capstan/machinery';
-import { upgradedHeader, upgradeHeader } from '@capstan/streams';
+import { StatusError } from '@capstan/machinery';
 import { networkFailure } from '../http/network-failure.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
-import { staysBelow } from '../request/below.ts';
-import { placePrefix } from '../request/place.ts';
 import type { UpgradeAnswer } from './kubelet.ts';
 import type { OpenStream } from './open-streams.ts';
 import { passThrough } from './pass-through.ts';
@@ -15,20 +12,10 @@ import { proxiedHeaders, returnedHeaders, rewriteLocation } from './proxy-header
 import { findProxyTarget, type ProxyTarget } from './proxy-target.ts';
 import { relayBody } from './relay.ts';
 import type { Reach } from './target.ts';
-import { askNode } from './tunnel-request.ts';
+import { type Proxied, proxyThroughTunnel, splitPath } from './tunnel-proxy.ts';
 
 /** How long to wait for the response to start, in milliseconds. */
 const patience = 60_000;
-
-/** A request for a target, with everything that the target may see. */
-interface Proxied {
-  readonly method: string;
-  /** The path and the query. */
-  readonly path: string;
-  readonly headers: readonly string[];
-  /** The path to the target on this server. */
-  readonly prefix: string;
-}
 
 /** Passes requests on to pods, services and nodes. */
 export class ReverseProxy implements Disposable {
@@ -58,7 +45,7 @@ export class ReverseProxy implements Disposable {
     }
     const path = rest === '' ? '/' : rest;
     const proxied = { method: exchange.method, path: `${path}${query}`, headers: proxiedHeaders(exchange, `${prefix}${path}`), prefix };
-    if (target.kind === 'tunnel') return this.#throughTunnel(stream, context, { target, proxied });
+    if (target.kind === 'tunnel') return proxyThroughTunnel(stream, context, { target, proxied });
     if (exchange.upgradeTo !== undefined) return passThrough(stream, await this.#upgrade(stream, target, proxied));
     const response = await this.#send(stream, target, proxied);
     await this.#answer(stream, response, { origin: originOf(target), ...proxied });
@@ -77,36 +64,6 @@ export class ReverseProxy implements Disposable {
     if (exchange.method !== 'HEAD' && code !== 204 && code !== 304) return relayBody(stream, { code, type, body: response });
     response.resume();
     exchange.send({ code, type, body: '' });
-  }
-
-  async #throughTunnel(
-    stream: OpenStream,
-    context: RequestContext,
-    { target, proxied }: { target: ProxyTarget & { kind: 'tunnel' }; proxied: Proxied },
-  ): Promise<void> {
-    const { exchange, signal } = stream;
-    if (!staysBelow(proxied.path.split('?', 1)[0]!)) throw status.badRequest('the path leads out of the proxy');
-    const path = `${target.path}${proxied.path}`;
-    const headers = joined(proxied.headers);
-    const upgrade = exchange.headers.upgrade;
-    const isUpgrade = exchange.upgradeTo !== undefined && upgrade !== undefined;
-    const response = await askNode(
-      target,
-      context,
-      isUpgrade
-        ? { method: 'POST', path, headers: { ...headers, [upgradeHeader]: upgrade }, signal }
-        : // The target may wait for all of the body before it answers.
-          { method: proxied.method, path, headers, body: exchange.bodyStream(), signal },
-    );
-    if (isUpgrade && response.headers[upgradedHeader] !== undefined) {
-      const handshake = ['Connection', 'Upgrade', 'Upgrade', upgrade, ...Object.entries(response.headers).flat()];
-      return passThrough(stream, { kind: 'upgraded', socket: response.stream, head: Buffer.alloc(0), rawHeaders: handshake });
-    }
-    const raw = Object.entries(response.headers).flat();
-    const origin = `http://${target.node}`;
-    for (const [name, value] of returnedHeaders(raw, (location) => rewriteLocation(location, { origin, ...proxied })))
-      exchange.header(name, value);
-    await relayBody(stream, { code: response.status, type: response.headers['content-type'] ?? '', body: response.stream });
   }
 
   #send(stream: OpenStream, target: DialledTarget, proxied: Proxied): Promise<IncomingMessage> {
@@ -167,22 +124,4 @@ const hostOf = ({ host, port }: { host: string; port: number }): string => `${is
 
 function originOf(target: DialledTarget): string {
   return target.kind === 'kubelet' ? `https://${hostOf(target.kubelet)}` : new URL(`${target.scheme}://${hostOf(target)}`).origin;
-}
-
-/** The path up to `proxy`, with the workspace, and the rest as the client wrote it. */
-function splitPath({ info }: RequestContext, { namespaced }: Resource): { prefix: string; rest: string } {
-  const segments = info.path.split('/');
-  const end = namespaced ? 8 : 6;
-  const rest = segments.slice(end);
-  return { prefix: `${placePrefix(info.place)}${segments.slice(0, end).join('/')}`, rest: rest.length === 0 ? '' : `/${rest.join('/')}` };
-}
-
-function joined(headers: readonly string[]): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (let at = 0; at + 1 < headers.length; at += 2) {
-    const name = headers[at]!.toLowerCase();
-    if (name === 'transfer-encoding') continue;
-    result[name] = result[name] === undefined ? headers[at + 1]! : `${result[name]}, ${headers[at + 1]}`;
-  }
-  return result;
 }

@@ -1,5 +1,8 @@
 import type { ClusterId } from '@capstan/api';
 import { clientAuthorities } from '@capstan/pki';
+import { AppObjects } from '../app-access/members.ts';
+import { clusterProxy } from '../app-access/proxy.ts';
+import { memberShell } from '../app-access/shell.ts';
 import { Connections } from '../connect/connections.ts';
 import { KubeletClient } from '../connect/kubelet.ts';
 import { OpenStreams } from '../connect/open-streams.ts';
@@ -35,11 +38,13 @@ export function connectionsOf(
   const kubelets = resources.use(
     new KubeletClient(options.kubelets ?? {}, { client: pki.current.kubeletClient, authorities: clientAuthorities(pki.current) }),
   );
+  const reach = { kubelets, tunnels: options.tunnels ?? tunnels };
+  const apps = new AppObjects({ cache, platform });
   const connections = new Connections({
+    ...reach,
     cache,
     admission,
-    kubelets,
-    tunnels: options.tunnels ?? tunnels,
+    ownSubresources: [clusterProxy(apps, reach.tunnels), memberShell(apps, reach)],
     streams: new OpenStreams(),
     storedLogs: storedLogs(logReader, relays),
     nodeSubresources: [taskLog(platform), unitSecrets(platform), nodeMetrics(platform), ...(options.nodeSubresources ?? [])],

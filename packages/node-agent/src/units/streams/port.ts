@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { join } from '../../requests/join.ts';
 import { type ContainerTarget, type NodeRoute, type RoutedRequest, refuse } from '../../requests/router.ts';
 import type { UnitEngine } from '../engine/engine.ts';
 import { portOf } from '../probes/port.ts';
@@ -46,19 +47,4 @@ export async function connectTo(
 
 function refusing(refusal: () => void): undefined {
   refusal();
-}
-
-/** Passes bytes in both directions. Each direction may end by itself; an error ends both. */
-export function join(one: Duplex, other: Duplex): void {
-  for (const [from, to] of [
-    [one, other],
-    [other, one],
-  ] as const) {
-    from.on('error', () => to.destroy());
-    from.once('close', () => {
-      // A connection that broke must not look like one that has ended.
-      if (!from.readableEnded) to.destroy(new Error('the connection was cut off'));
-    });
-    from.pipe(to);
-  }
 }
