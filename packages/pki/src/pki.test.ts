@@ -32,6 +32,7 @@ describe('ensurePki', () => {
       'controller-manager',
       'kcp-admin',
       'platform-controllers',
+      'console',
       'signer',
     ].flatMap((name) => [`${name}.crt`, `${name}.key`]);
     expect(Object.keys(first).sort()).toEqual([...pairs, 'sa.key'].sort());

@@ -32,6 +32,8 @@ export interface Pki {
   readonly kubeletClient: KeyPair | undefined;
   /** Credentials of `capstan platform-controllers`, likewise. */
   readonly platformControllers: KeyPair | undefined;
+  /** For the console, where it is reached over the network: the same names as `serving`, but a key of its own. */
+  readonly console: KeyPair | undefined;
   /** Credentials of API servers when they ask each other. */
   readonly apiServer: KeyPair | undefined;
   /** Credentials of a user whom the rules of every workspace allow everything, whereas `admin` bypasses the rules. */
@@ -127,27 +129,43 @@ export async function ensurePki(
   const settled = await settleRotation(directory, rotation, changes);
   const authority = authorityOf(rotation) ?? (await ensureAuthority(directory, { now: at, changes }));
   const place = { directory, authority, now: at, changes };
-  const [serving, admin, platformAdmin, controllerManager, kubeletClient, apiServer, platformControllers, signer, serviceAccounts] =
-    await Promise.all([
-      ensureKeyPair(place, {
-        name: 'apiserver',
-        commonName: 'kube-apiserver',
-        usage: 'server',
-        hosts: [...new Set([...everyServersHosts, ...hosts])],
-        foundHosts,
-      }),
-      ensureKeyPair(place, { name: 'admin', commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' }),
-      ensureIfPossible(place, { name: 'kcp-admin', commonName: 'kcp-admin', organizations: ['system:kcp:admin'], usage: 'client' }),
-      ensureIfPossible(place, { name: 'controller-manager', commonName: controllerManagerUser, usage: 'client' }),
-      ensureIfPossible(place, { name: 'apiserver-kubelet-client', commonName: kubeletClientUser, usage: 'client' }),
-      ensureIfPossible(place, { name: 'apiserver-client', commonName: apiServerUser, organizations: [apiServerGroup], usage: 'client' }),
-      ensureIfPossible(place, { name: 'platform-controllers', commonName: platformControllersUser, usage: 'client' }),
-      ensureIfPossible(place, { name: 'signer', commonName: 'capstan-signer', usage: 'authority', lifetime: signerLifetime }),
-      ensureKey(join(directory, 'sa.key'), changes).then(({ key }) => signingKey(key)),
-    ]);
-  const clients = { admin, platformAdmin, controllerManager, kubeletClient, apiServer, platformControllers };
+  const [
+    serving,
+    admin,
+    platformAdmin,
+    controllerManager,
+    kubeletClient,
+    apiServer,
+    platformControllers,
+    console,
+    signer,
+    serviceAccounts,
+  ] = await Promise.all([
+    ensureKeyPair(place, {
+      name: 'apiserver',
+      commonName: 'kube-apiserver',
+      usage: 'server',
+      hosts: [...new Set([...everyServersHosts, ...hosts])],
+      foundHosts,
+    }),
+    ensureKeyPair(place, { name: 'admin', commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' }),
+    ensureIfPossible(place, { name: 'kcp-admin', commonName: 'kcp-admin', organizations: ['system:kcp:admin'], usage: 'client' }),
+    ensureIfPossible(place, { name: 'controller-manager', commonName: controllerManagerUser, usage: 'client' }),
+    ensureIfPossible(place, { name: 'apiserver-kubelet-client', commonName: kubeletClientUser, usage: 'client' }),
+    ensureIfPossible(place, { name: 'apiserver-client', commonName: apiServerUser, organizations: [apiServerGroup], usage: 'client' }),
+    ensureIfPossible(place, { name: 'platform-controllers', commonName: platformControllersUser, usage: 'client' }),
+    ensureIfPossible(place, {
+      name: 'console',
+      commonName: 'capstan-console',
+      usage: 'server',
+      foundHosts: [...new Set(['localhost', '127.0.0.1', '::1', ...hosts, ...foundHosts])],
+    }),
+    ensureIfPossible(place, { name: 'signer', commonName: 'capstan-signer', usage: 'authority', lifetime: signerLifetime }),
+    ensureKey(join(directory, 'sa.key'), changes).then(({ key }) => signingKey(key)),
+  ]);
+  const others = { admin, platformAdmin, controllerManager, kubeletClient, apiServer, platformControllers, console };
   const chained = settled.phase === 'switch' ? { ...serving, certificate: joined([serving.certificate, settled.cross])! } : serving;
-  return { directory, authority, rotation: viewOf(settled), serving: chained, ...clients, signer, serviceAccounts };
+  return { directory, authority, rotation: viewOf(settled), serving: chained, ...others, signer, serviceAccounts };
 }
 
 function viewOf(rotation: Rotation): RotationView {

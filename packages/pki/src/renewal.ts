@@ -29,6 +29,7 @@ const parts = [
   'kubeletClient',
   'apiServer',
   'platformControllers',
+  'console',
   'signer',
 ] as const;
 

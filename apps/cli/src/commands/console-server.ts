@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { settleMemory } from '@capstan/apiserver/settle';
 import { type Connection, fixedCredentials } from '@capstan/client';
-import { type ConsoleLimits, startConsole } from '@capstan/console';
+import { type Console, type ConsoleLimits, startConsole } from '@capstan/console';
 import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type ConsoleConfig, consoleShape, needsCertificate } from '../config/console.ts';
 import { explain } from '../failure.ts';
@@ -75,7 +75,31 @@ async function serve({ settings, connection, write }: Run, signal: AbortSignal):
     ],
     health: { url: `${addressOf('http', health.host, running.healthPort)}/readyz` },
   });
+  if (tls !== undefined) followCertificate(tls, running, signal);
   await untilAborted(signal);
+}
+
+/** In milliseconds. */
+const lookEvery = 60_000;
+
+/** Uses a certificate that was renewed, for new connections. */
+function followCertificate(
+  { certificateFile, keyFile }: { readonly certificateFile: string; readonly keyFile: string },
+  running: Pick<Console, 'replaceCertificate'>,
+  signal: AbortSignal,
+): void {
+  let used = readPem(certificateFile);
+  const timer = setInterval(() => {
+    try {
+      const certificate = readPem(certificateFile);
+      if (certificate === used) return;
+      running.replaceCertificate({ certificate, key: readPem(keyFile) });
+      used = certificate;
+    } catch {
+      // The files are being replaced: the next look finds both.
+    }
+  }, lookEvery);
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
 
 function settingsOf(flags: ConsoleServerFlags, config: ProcessConfig<ConsoleConfig>) {

@@ -17,7 +17,7 @@ export const defaultLiveLimits: LiveLimits = {
   waiting: 8 << 20,
   batch: 20,
   heartbeat: 30_000,
-  listPatience: 60_000,
+  patience: 60_000,
 };
 
 /** The streams of all tabs. */
@@ -25,10 +25,16 @@ export class Live {
   readonly #targets: Targets;
   readonly #limits: LiveLimits;
   readonly #hubs = new Map<Session, Hub>();
+  #tabs = 0;
 
   constructor(targets: Targets, limits: LiveLimits) {
     this.#targets = targets;
     this.#limits = limits;
+  }
+
+  /** Open streams. */
+  get tabs(): number {
+    return this.#tabs;
   }
 
   /** Serves the stream of a tab. Resolves when it is over. */
@@ -36,6 +42,7 @@ export class Live {
     if (!isHandshake(request.request)) throw new Refusal('bad_request', 'Expected the handshake of a WebSocket.');
     const socket = acceptWebSocket(request, { protocol: '', longestMessage });
     if (socket === undefined) return Promise.resolve();
+    this.#tabs++;
     const hub = this.#hubOf(session);
     const tab = new Tab(socket, hub, this.#limits);
     const signOut = (): void =>
@@ -43,6 +50,7 @@ export class Live {
     session.ended.addEventListener('abort', signOut, { once: true });
     return new Promise((resolve) => {
       socket.on('close', () => {
+        this.#tabs--;
         session.ended.removeEventListener('abort', signOut);
         tab[Symbol.dispose]();
         hub.tidy();

@@ -1,55 +1,48 @@
 import type { Status } from '@capstan/machinery';
-import type { acceptWebSocket } from '@capstan/streams';
 import { refusalOf } from '../guard/refusal.ts';
-import type { Follow } from './follow.ts';
 import type { Hub, Listener } from './hub.ts';
-import { changesMessage, connectionMessage, errorMessage, listMessage, type PageMessage, parseMessage, sampleMessage } from './messages.ts';
+import { connectionMessage, errorMessage, type PageMessage, parseMessage } from './messages.ts';
+import { Outbox, type WebSocket } from './outbox.ts';
+import { type Holder, ListSubscription, SampleSubscription, type Subscription } from './subscription.ts';
 
 export interface TabLimits {
   /** Keys of one tab. */
   readonly keys: number;
-  /** In bytes: a tab for which more changes wait is cut off. */
+  /** In characters: changes that wait for a tab. One that falls behind further gets new lists. */
   readonly waiting: number;
-  /** In milliseconds: how long changes are collected, how often a tab must show that it lives, and how long it may take for one list. */
+  /** In milliseconds: how long changes are collected, how often a tab must show that it lives, and how long it may accept nothing. */
   readonly batch: number;
   readonly heartbeat: number;
-  readonly listPatience: number;
+  readonly patience: number;
 }
 
 /** The longest message of a page, in bytes. */
 export const longestMessage = 64 << 10;
 /** The page asks whether it is still signed in. */
 export const signedOutCode = 4401;
-const tooSlowCode = 4408;
+/** Messages without a key that wait: a page that makes so many does not read. */
+const mostNotices = 1_000;
 
-type WebSocket = NonNullable<ReturnType<typeof acceptWebSocket>>;
-
-interface Subscription extends Disposable {
-  readonly key: string;
-  /** Sends what waits; false if it must wait on. */
-  flush(): boolean;
-}
-
-/** The stream of one tab. */
-export class Tab implements Listener, Disposable {
+/** The stream of one tab. Nothing is sent faster than the tab reads, and what waits for it is bounded. */
+export class Tab implements Listener, Holder, Disposable {
   readonly #socket: WebSocket;
   readonly #hub: Hub;
   readonly #limits: TabLimits;
+  readonly #outbox: Outbox;
   readonly #subscriptions = new Map<string, Subscription>();
   /** Subscriptions with something to send. */
-  readonly #dirty = new Set<Subscription>();
+  readonly #awake = new Set<Subscription>();
   readonly #heartbeat: NodeJS.Timeout;
+  #notices: string[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isAlive = true;
-  /** Bytes of changes and samples that the tab has not read. */
   #waiting = 0;
-  /** When the list began that is being sent. There is one at a time, however large. */
-  #listSince: number | undefined;
 
   constructor(socket: WebSocket, hub: Hub, limits: TabLimits) {
     this.#socket = socket;
     this.#hub = hub;
     this.#limits = limits;
+    this.#outbox = new Outbox(socket, () => this.#schedule(0));
     hub.listen(this);
     socket.on('message', (data: Buffer) => this.#receive(data.toString('utf8')));
     socket.on('pong', () => (this.#isAlive = true));
@@ -59,11 +52,23 @@ export class Tab implements Listener, Disposable {
   }
 
   upstream(state: 'lost' | 'restored'): void {
-    this.#send(connectionMessage(state));
+    this.#notify(connectionMessage(state));
   }
 
   signedOut(): void {
+    this.#flush();
     this.#socket.close(signedOutCode, 'signed out');
+  }
+
+  wake(subscription: Subscription): void {
+    this.#awake.add(subscription);
+    this.#schedule(this.#limits.batch);
+  }
+
+  mayWait(characters: number): boolean {
+    if (characters > 0 && this.#waiting + characters > this.#limits.waiting) return false;
+    this.#waiting += characters;
+    return true;
   }
 
   #receive(text: string): void {
@@ -72,15 +77,14 @@ export class Tab implements Listener, Disposable {
     try {
       message = parseMessage(text);
     } catch (error) {
-      this.#send(errorMessage(undefined, badRequest((error as Error).message)));
+      this.#notify(errorMessage(undefined, refused((error as Error).message)));
       return;
     }
     this.#remove(message.key);
     try {
       if (message.type !== 'remove') this.#add(message);
     } catch (error) {
-      const refusal = refusalOf(error);
-      this.#send(errorMessage(message.key, badRequest((error as Error).message, refusal?.status)));
+      this.#notify(errorMessage(message.key, refused((error as Error).message, refusalOf(error)?.status)));
     }
     this.#hub.tidy();
   }
@@ -88,103 +92,54 @@ export class Tab implements Listener, Disposable {
   #add(message: Exclude<PageMessage, { type: 'remove' }>): void {
     const { key } = message;
     if (this.#subscriptions.size >= this.#limits.keys) throw new TypeError(`each tab can have ${this.#limits.keys} keys; remove one first`);
-    this.#subscriptions.set(
-      key,
-      message.type === 'follow' ? this.#follow(key, this.#hub.follow(message.selection)) : this.#sample(message),
-    );
-  }
-
-  #follow(key: string, follow: Follow): Subscription {
-    let needsList = false;
-    let changes: string[] = [];
-    const follower = {
-      listed: () => {
-        needsList = true;
-        changes = [];
-        this.#schedule(subscription);
-      },
-      changed: (change: string) => {
-        // The list will contain it.
-        if (needsList || follow.list === undefined) return;
-        changes.push(change);
-        this.#schedule(subscription);
-      },
-      failed: (status: Status) => this.#send(errorMessage(key, status)),
-    };
-    const subscription: Subscription = {
-      key,
-      flush: () => {
-        if (needsList) {
-          if (this.#listSince !== undefined) return false;
-          needsList = false;
-          this.#sendList(listMessage(key, follow.list!));
-        } else if (changes.length > 0) {
-          const batch = changes;
-          changes = [];
-          this.#send(changesMessage(key, batch));
-        }
-        return true;
-      },
-      [Symbol.dispose]: () => follow.remove(follower),
-    };
-    follow.add(follower);
-    return subscription;
-  }
-
-  #sample({ key, sampling }: Extract<PageMessage, { type: 'sample' }>): Subscription {
-    const sampler = this.#hub.sample(sampling);
-    const reader = {
-      seconds: sampling.seconds,
-      sampled: (value: string) => this.#send(sampleMessage(key, value)),
-      failed: (status: Status) => this.#send(errorMessage(key, status)),
-    };
-    sampler.add(reader);
-    return { key, flush: () => true, [Symbol.dispose]: () => sampler.remove(reader) };
+    const made =
+      message.type === 'follow'
+        ? new ListSubscription(key, this.#hub.follow(message.selection), this)
+        : new SampleSubscription({ key, seconds: message.sampling.seconds }, this.#hub.sample(message.sampling), this);
+    this.#subscriptions.set(key, made);
   }
 
   #remove(key: string): void {
     const subscription = this.#subscriptions.get(key);
     if (subscription === undefined) return;
     this.#subscriptions.delete(key);
-    this.#dirty.delete(subscription);
+    this.#awake.delete(subscription);
     subscription[Symbol.dispose]();
   }
 
-  #schedule(subscription: Subscription): void {
-    this.#dirty.add(subscription);
-    this.#timer ??= setTimeout(() => this.#flush(), this.#limits.batch);
+  #notify(message: string): void {
+    this.#notices.push(message);
+    if (this.#notices.length > mostNotices) this.#socket.terminate();
+    this.#schedule(0);
+  }
+
+  #schedule(after: number): void {
+    this.#timer ??= setTimeout(() => this.#flush(), after);
   }
 
   #flush(): void {
+    clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const subscription of [...this.#dirty]) if (subscription.flush()) this.#dirty.delete(subscription);
+    while (this.#notices.length > 0 && !this.#outbox.isBusy) this.#outbox.send(this.#notices.shift()!);
+    for (const subscription of this.#awake) {
+      for (;;) {
+        if (this.#outbox.isBusy) return;
+        const message = subscription.take();
+        if (message === undefined) break;
+        this.#outbox.send(message);
+      }
+      this.#awake.delete(subscription);
+    }
   }
 
-  #sendList(message: string): void {
-    this.#listSince = performance.now();
-    this.#socket.send(message, () => {
-      this.#listSince = undefined;
-      if (this.#dirty.size > 0) this.#timer ??= setTimeout(() => this.#flush(), 0);
-    });
-  }
-
-  #send(message: string): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
-    const size = Buffer.byteLength(message);
-    this.#waiting += size;
-    this.#socket.send(message, () => (this.#waiting -= size));
-    if (this.#waiting > this.#limits.waiting) this.#cutOff();
-  }
-
-  /** It comes back by itself, and gets new lists. */
-  #cutOff(): void {
-    this.#socket.close(tooSlowCode, 'too slow');
-    this.#socket.terminate();
-  }
-
+  /** A tab that is cut off comes back by itself, and gets new lists. */
   #beat(): void {
-    const isStuck = this.#listSince !== undefined && performance.now() - this.#listSince > this.#limits.listPatience;
-    if (!this.#isAlive || isStuck) return this.#cutOff();
+    const { stuckFor } = this.#outbox;
+    if (stuckFor !== undefined) {
+      if (stuckFor > this.#limits.patience) this.#socket.terminate();
+      return;
+    }
+    if (!this.#isAlive) return this.#socket.terminate();
     this.#isAlive = false;
     this.#socket.ping();
   }
@@ -195,18 +150,11 @@ export class Tab implements Listener, Disposable {
     this.#hub.leave(this);
     for (const subscription of this.#subscriptions.values()) subscription[Symbol.dispose]();
     this.#subscriptions.clear();
-    this.#dirty.clear();
+    this.#awake.clear();
   }
 }
 
-function badRequest(message: string, code = 400): Status {
-  return {
-    kind: 'Status',
-    apiVersion: 'v1',
-    metadata: {},
-    status: 'Failure',
-    code,
-    reason: code === 429 ? 'TooManyRequests' : 'BadRequest',
-    message,
-  };
+function refused(message: string, code = 400): Status {
+  const reason = code === 429 ? 'TooManyRequests' : 'BadRequest';
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, reason, message };
 }

@@ -3,6 +3,7 @@ import type { Connection } from '@capstan/client';
 import { startHealthServer } from '@capstan/controller';
 import { Metrics } from '@capstan/machinery';
 import { anonymousConnection, UpstreamHealth } from '@capstan/serving';
+import { certificateNames } from '../guard/certificate-names.ts';
 import { defaultLiveLimits, Live, type LiveLimits } from '../live/live.ts';
 import { Pages } from '../pages/pages.ts';
 import { defaultRelayLimits, type RelayLimits } from '../relay/relay.ts';
@@ -58,22 +59,28 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     ...(limits.sessions && { limits: limits.sessions }),
   });
   const secure = tls !== undefined || options.behindProxy === true;
+  const names = [
+    ...(options.names ?? []).map((name) => name.toLowerCase()),
+    ...(tls === undefined ? [] : certificateNames(tls.certificate)),
+  ];
   let cookie: CookieStyle = cookieStyle({ secure, port: options.port });
   const targets = { kube, rest };
+  const live = new Live(targets, { ...defaultLiveLimits, ...limits.live });
   const desk = new FrontDesk({
-    site: { secure, names: (options.names ?? []).map((name) => name.toLowerCase()) },
+    site: { secure, names },
     cookie: () => cookie,
     sessions,
     signIn: new SignIn({ sessions, links: new Links(), upstream: kube.upstream, ways: ['token', 'link'] }),
     pages: new Pages(options.pagesDirectory),
     targets,
-    live: new Live(targets, { ...defaultLiveLimits, ...limits.live }),
+    live,
     relayLimits: { ...defaultRelayLimits, ...limits.relay },
     socketsPerSession: limits.socketsPerSession ?? 64,
     metrics,
     log,
   });
   metrics.gauge('capstan_console_sessions', 'Sessions.', { read: () => sessions.count });
+  metrics.gauge('capstan_console_tabs', 'Open streams of tabs.', { read: () => live.tabs });
   const server = stack.use(await startServer(options, desk, { limits: { ...defaultServerLimits, ...limits }, metrics }));
   // Before the server: it waits for what sessions have open.
   stack.use(sessions);
