@@ -64,6 +64,21 @@ const pages = [
     path: '/storages/$namespace/$name',
     component: lazyRouteComponent(() => import('./pages/storages/storage-detail.tsx'), 'StorageDetail'),
   }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/fleet',
+    component: lazyRouteComponent(() => import('./pages/fleet/fleet-overview.tsx'), 'FleetOverview'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/fleet/$name',
+    component: lazyRouteComponent(() => import('./pages/fleet/node-detail.tsx'), 'NodeDetail'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/allocations',
+    component: lazyRouteComponent(() => import('./pages/allocations/allocation-list.tsx'), 'AllocationList'),
+  }),
 ];
 
 export const router = createRouter({
@@ -71,6 +86,8 @@ export const router = createRouter({
   defaultPreload: 'intent',
   defaultPendingComponent: () => <Loading />,
   scrollRestoration: true,
+  // Paths of workspaces have colons.
+  pathParamsAllowedCharacters: [':'],
 });
 
 declare module '@tanstack/react-router' {

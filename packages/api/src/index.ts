@@ -58,6 +58,7 @@ export * from './fleet/cleaning.ts';
 export { fleetGroup } from './fleet/fields.ts';
 export * from './fleet/gpu-node.ts';
 export * from './fleet/gpus.ts';
+export * from './fleet/join-command.ts';
 export * from './fleet/node-enrollment.ts';
 export type { NodeAddress, NodeDriver, NodeGpu, NodeMachine, NodeUnitDriver, UnitIsolation } from './fleet/node-inventory.ts';
 export * from './fleet/node-metrics.ts';

@@ -1,9 +1,8 @@
-import { type GPUNode, gpuNodeKind, isNodeName, platformWorkspace } from '@capstan/api';
+import { agentCommand, type GPUNode, gpuNodeKind, installCommand, isNodeName, platformWorkspace } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import { Failure } from '../failure.ts';
 import { found, installed } from '../nodes/answers.ts';
 import { invite } from '../nodes/enrollment.ts';
-import { agentCommand, installCommand } from '../nodes/join-command.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 import { bookedOn } from './node-state.ts';
 

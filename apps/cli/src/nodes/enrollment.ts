@@ -1,14 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { authorityPath, enrollmentToken, type NodeEnrollment, nodeEnrollmentKind, platformWorkspace } from '@capstan/api';
+import { authorityPath, enrollmentToken, type Invitation, type NodeEnrollment, nodeEnrollmentKind, platformWorkspace } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import { certificateFingerprint } from '@capstan/pki';
-
-/** Everything that a machine needs to become a node. */
-export interface Invitation {
-  readonly server: string;
-  readonly token: string;
-  readonly authorityHash: string;
-}
 
 /** Creates a token with which one machine can become the node. */
 export async function invite(client: Client, { node, minutes }: { readonly node: string; readonly minutes: number }): Promise<Invitation> {

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type GPUNode, gpuNodeKind, isNodeName, platformWorkspace } from '@capstan/api';
+import { type GPUNode, gpuNodeKind, type Invitation, isNodeName, platformWorkspace } from '@capstan/api';
 import { ApiError, type Client, ConnectionError, isNotFound } from '@capstan/client';
 import { Backoff } from '@capstan/machinery';
 import { Failure } from '../failure.ts';
-import { type Invitation, invite } from './enrollment.ts';
+import { invite } from './enrollment.ts';
 
 export interface SelfEnrollment {
   /** With the rights to create enrolments. */

@@ -91,12 +91,14 @@ export function DataTable<T extends object>({ label, columns, rows, idOf, sortBy
                     data-wide={wideOnly || undefined}
                     aria-sort={order === false ? 'none' : order === 'asc' ? 'ascending' : 'descending'}
                   >
-                    <button type="button" onClick={() => column.toggleSorting()}>
-                      {header}
-                      <span aria-hidden="true" className={styles['order']}>
-                        {order === 'asc' ? '↑' : order === 'desc' ? '↓' : ''}
-                      </span>
-                    </button>
+                    {header !== '' && (
+                      <button type="button" onClick={() => column.toggleSorting()}>
+                        {header}
+                        <span aria-hidden="true" className={styles['order']}>
+                          {order === 'asc' ? '↑' : order === 'desc' ? '↓' : ''}
+                        </span>
+                      </button>
+                    )}
                   </th>
                 );
               })}

@@ -22,6 +22,8 @@ export interface PlotProps {
 }
 
 const height = 140;
+/** In seconds: the least time that a plot shows. */
+const shortest = 300;
 const colours = ['#5b6bf0', '#1f9d73', '#d08a1d', '#c2479b', '#2f8fd0', '#8a6ad8', '#7f8a2f', '#c75a3a'];
 
 export function PlotCanvas({ times, series, format, top, bars = false }: PlotProps) {
@@ -49,7 +51,11 @@ export function PlotCanvas({ times, series, format, top, bars = false }: PlotPro
         height,
         cursor: { y: false, points: { size: 6 } },
         legend: { show: false },
-        scales: { y: { range: (_plot, _low, high) => [0, top ?? Math.max(high * 1.1, 1e-9)] } },
+        scales: {
+          // A few points at the beginning do not fill years.
+          x: { range: (_plot, low, high) => [Math.min(low, high - shortest), high] },
+          y: { range: (_plot, _low, high) => [0, top ?? Math.max(high * 1.1, 1e-9)] },
+        },
         axes: [axis, { ...axis, size: 62, values: (_plot, splits) => splits.map((value) => shown.current.format(value)) }],
         series: [
           {},

@@ -21,7 +21,7 @@ test.each([
 test.each([
   [1000, '1 core'],
   [500, '0.5 cores'],
-  [6, '0.01 cores'],
+  [6, '0.006 cores'],
   [128_000, '128 cores'],
 ])('%d thousandths are %s', (millis, text) => expect(cores(millis)).toBe(text));
 

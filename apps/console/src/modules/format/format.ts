@@ -23,7 +23,7 @@ export function amountOf(quantity: string | number | undefined): number | undefi
 /** `7.5 cores` from thousandths. */
 export function cores(millis: number): string {
   const value = millis / 1000;
-  const shown = value >= 100 ? Math.round(value) : Number(value.toFixed(value < 1 ? 2 : 1));
+  const shown = value >= 100 ? Math.round(value) : Number(value.toFixed(value < 0.1 ? 3 : value < 1 ? 2 : 1));
   return `${shown} ${shown === 1 ? 'core' : 'cores'}`;
 }
 

@@ -9,3 +9,6 @@ export function usePerson(): Person {
   if (person === undefined) throw new Error('nobody is signed in here; use it below SessionGate');
   return person;
 }
+
+/** The last part of the name of an account, such as `robot` for `system:serviceaccount:default:robot`. */
+export const shortName = (user: string): string => (user.startsWith('system:') ? user.slice(user.lastIndexOf(':') + 1) : user);

@@ -5,7 +5,7 @@ import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { Icon } from '../../components/icon.tsx';
 import { closeLive } from '../live/use-live.ts';
-import { usePerson } from '../session/person.ts';
+import { shortName, usePerson } from '../session/person.ts';
 import { sessionQuery, signOut } from '../session/session.ts';
 import { Toasts } from '../toasts/toast-list.tsx';
 import { forgetWorkspaces, rememberWorkspace } from '../workspaces/recent.ts';
@@ -48,7 +48,7 @@ export function Shell() {
         <WorkspaceSwitcher />
         <button type="button" className={styles['search']} onClick={() => setPaletteOpen(true)}>
           <Icon name="search" size={14} />
-          <span>Search or jump to</span>
+          <span>Jump to</span>
           <kbd>Ctrl K</kbd>
         </button>
         <Navigation workspace={workspace} />
@@ -106,15 +106,13 @@ function Account() {
         <Menu.Target>
           <button type="button" className={styles['person']}>
             <span className={styles['initial']} aria-hidden="true">
-              {user.name
-                .replace(/^system:/, '')
-                .slice(0, 1)
-                .toUpperCase()}
+              {shortName(user.name).slice(0, 1).toUpperCase()}
             </span>
-            <span className={styles['personName']}>{user.name}</span>
+            <span className={styles['personName']}>{shortName(user.name)}</span>
           </button>
         </Menu.Target>
         <Menu.Dropdown>
+          <Menu.Label>{user.name}</Menu.Label>
           <Menu.Label>{user.groups.filter((group) => group !== 'system:authenticated').join(', ') || 'no groups'}</Menu.Label>
           <Menu.Item leftSection={<Icon name="leave" />} onClick={() => void leave()}>
             Sign out

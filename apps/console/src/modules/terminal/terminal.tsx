@@ -5,7 +5,7 @@ import { Terminal as Screen } from '@xterm/xterm';
 import { useEffect, useRef, useState } from 'react';
 import { Icon } from '../../components/icon.tsx';
 import { inputFrame, receive, sizeFrame, subprotocol } from './channel.ts';
-import { styleDocument } from './style-document.ts';
+import { withStyleSheets } from './style-sheets.ts';
 import styles from './terminal.module.css';
 
 export interface TerminalProps {
@@ -39,18 +39,16 @@ export function Terminal(props: TerminalProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt opens another shell.
   useEffect(() => {
     setEnded(undefined);
-    const sheets = styleDocument();
     const screen = new Screen({
       fontFamily: getComputedStyle(document.documentElement).getPropertyValue('--font-code'),
       fontSize: 13,
       cursorBlink: true,
       scrollback: 5000,
       theme: colours,
-      documentOverride: sheets.document,
     });
     const fit = new FitAddon();
     screen.loadAddon(fit);
-    screen.open(host.current!);
+    const removeSheets = withStyleSheets(() => screen.open(host.current!));
     fit.fit();
     screen.focus();
 
@@ -77,7 +75,7 @@ export function Terminal(props: TerminalProps) {
       socket.onclose = null;
       socket.close();
       screen.dispose();
-      sheets.dispose();
+      removeSheets();
     };
   }, [workspace, namespace, pod, container, attempt]);
 

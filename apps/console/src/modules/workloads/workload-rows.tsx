@@ -22,7 +22,7 @@ WorkloadRows.None = function None({ text }: { readonly text: string }) {
 };
 
 function Row({ workspace, row }: { readonly workspace: string; readonly row: Workload }) {
-  const { name, namespace, tone, word, reason, advice, resources, place, since } = row;
+  const { name, namespace, tone, word, reason, advice, resources, place, since, lastLine } = row;
   const isFine = tone === 'good' || tone === 'idle';
   return (
     <li className={styles['row']}>
@@ -35,6 +35,7 @@ function Row({ workspace, row }: { readonly workspace: string; readonly row: Wor
         </Link>
         <span className={styles['facts']}>{[resources, place].filter(Boolean).join(' · ')}</span>
         {!isFine && reason !== '' && <span className={styles['reason']}>{sentence(reason)}</span>}
+        {lastLine !== undefined && <code className={styles['line']}>{lastLine}</code>}
         {!isFine && advice !== undefined && <span className={styles['advice']}>{advice.text}</span>}
       </span>
       <span className={styles['action']}>

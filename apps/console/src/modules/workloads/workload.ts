@@ -1,7 +1,8 @@
 import type { GPUUnit } from '@capstan/api';
 import type { Tone } from '../../components/status.tsx';
+import { cleanLine } from '../logs/clean-line.ts';
 import { type Advice, adviceFor } from '../units/advice.ts';
-import { askedFor, isOver, nodesOf, stateOf } from '../units/state.ts';
+import { askedFor, isOver, membersOf, nodesOf, stateOf } from '../units/state.ts';
 
 /** Attention: somebody should look, or it is not usable yet. Active: people use it. Over: nothing of it runs. */
 export type Standing = 'attention' | 'active' | 'over';
@@ -18,6 +19,8 @@ interface Common {
   readonly word: string;
   readonly reason: string;
   readonly advice: Advice | undefined;
+  /** The end of its output, if it failed. */
+  readonly lastLine: string | undefined;
   /** The resources that it has or asks for. */
   readonly resources: string;
   readonly place: string;
@@ -41,11 +44,19 @@ export function workloadOfUnit(unit: GPUUnit): UnitWorkload {
     ...stateOf(unit),
     standing: standingOf(unit),
     advice: adviceFor(unit),
+    lastLine: unit.status?.phase === 'Failed' ? lastLineOf(unit) : undefined,
     resources: askedFor(unit),
     place: nodesOf(unit),
     since: (isOver(unit) ? finishedAt : startedAt) ?? creationTimestamp ?? undefined,
     unit,
   };
+}
+
+function lastLineOf(unit: GPUUnit): string | undefined {
+  const line = membersOf(unit)
+    .flatMap(({ lastLines = [] }) => lastLines)
+    .findLast((one) => one.trim() !== '');
+  return line === undefined ? undefined : cleanLine(line);
 }
 
 function standingOf(unit: GPUUnit): Standing {

@@ -1,5 +1,12 @@
-import { authorityByHashPath, installScriptPath } from '@capstan/api';
-import type { Invitation } from './enrollment.ts';
+import { installScriptPath } from '../capstan/agent-archives.ts';
+import { authorityByHashPath } from '../capstan/node-pages.ts';
+
+/** Everything that a machine needs to become a node. */
+export interface Invitation {
+  readonly server: string;
+  readonly token: string;
+  readonly authorityHash: string;
+}
 
 /** For a machine that has Capstan. */
 export function agentCommand({ server, token, authorityHash }: Invitation): string {

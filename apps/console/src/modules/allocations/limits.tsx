@@ -1,0 +1,48 @@
+import { computeUsageKind, computeUsageName, type UsedLimit } from '@capstan/api';
+import { Meter } from '../../components/meter.tsx';
+import { Facts } from '../../components/page.tsx';
+import { bytes, cores, count } from '../format/format.ts';
+import { useLiveObject } from '../live/use-live.ts';
+
+/** An amount of a limit, as people say it. */
+export function limitWords({ resource, model }: Pick<UsedLimit, 'resource' | 'model'>, amount: number): string {
+  switch (resource) {
+    case 'allocations':
+      return count(amount, 'allocation');
+    case 'gpus':
+      return count(amount, 'GPU');
+    case 'model':
+      return `${amount} ${model}`;
+    case 'gpuMemory':
+    case 'memory':
+      return bytes(amount);
+    case 'cpu':
+      return cores(amount);
+  }
+}
+
+const names: Readonly<Record<UsedLimit['resource'], string>> = {
+  allocations: 'Allocations',
+  gpus: 'GPUs',
+  model: 'GPUs of a model',
+  gpuMemory: 'GPU memory',
+  cpu: 'Cores',
+  memory: 'Memory',
+};
+
+/** The limits that hold for a workspace, with their use. Nothing if there are none. */
+export function Limits({ workspace, empty = null }: { readonly workspace: string; readonly empty?: React.ReactNode }) {
+  const usage = useLiveObject(computeUsageKind, { workspace, name: computeUsageName });
+  const limits = usage.state === 'content' ? (usage.content?.status?.limits ?? []) : [];
+  if (limits.length === 0) return usage.state === 'loading' ? null : empty;
+  return (
+    <Facts
+      facts={limits.map((limit) => {
+        const of = limit.workspace === workspace ? '' : ` · limit of ${limit.workspace}`;
+        const text = `${limitWords(limit, limit.used)} of ${limitWords(limit, limit.limit)}`;
+        const share = limit.limit === 0 ? 1 : Math.min(1, limit.used / limit.limit);
+        return [`${names[limit.resource]}${of}`, <Meter key={text} share={share} text={text} />] as const;
+      })}
+    />
+  );
+}

@@ -1,0 +1,90 @@
+import type { GPUNode, NodeBooking } from '@capstan/api';
+import { describe, expect, test } from 'vitest';
+import { cellsOf, totalsOf } from './cells.ts';
+import { linesOf } from './lines.ts';
+import { stateOf } from './node-state.ts';
+import { readingsIn } from './readings.ts';
+
+const ready = { type: 'Ready', status: 'True', reason: 'Heartbeat', message: '', lastTransitionTime: '' };
+
+function node({ spec, status, metadata }: { spec?: object; status?: object; metadata?: object } = {}): GPUNode {
+  return {
+    apiVersion: 'v1',
+    kind: 'GPUNode',
+    metadata: { name: 'gpu-1', ...metadata },
+    ...(spec && { spec }),
+    status: { identity: { generation: 1 }, conditions: [ready], ...status },
+  } as unknown as GPUNode;
+}
+
+describe('the state of a node', () => {
+  const without = (type: string, message: string) => ({ status: { conditions: [ready, { ...ready, type, status: 'False', message }] } });
+  test.each([
+    ['is heard', {}, 'Ready'],
+    ['nobody has joined', { status: { identity: undefined } }, 'Not enrolled'],
+    ['is silent', { status: { conditions: [{ ...ready, status: 'Unknown' }] } }, 'Silent'],
+    ['is locked', { status: { identity: { locked: { reason: 'two machines' } } } }, 'Locked'],
+    ['has a broken GPU', without('GPUsHealthy', 'Xid 79'), 'Degraded'],
+    ['is not clean', without('Clean', 'a mount'), 'Not clean'],
+    ['is cordoned', { spec: { unschedulable: true } }, 'Cordoned'],
+    ['is in maintenance', { spec: { unschedulable: true, maintenance: true } }, 'Maintenance'],
+    ['is lost', { spec: { lost: true } }, 'Lost'],
+    ['is being removed', { metadata: { deletionTimestamp: 'now' } }, 'Removing'],
+  ])('that %s', (_what, patch, word) => expect(stateOf(node(patch)).word).toBe(word));
+});
+
+test('reads the metrics of all GPUs', () => {
+  const text = [
+    '# HELP capstan_gpu_utilization_ratio …',
+    'capstan_node_up{node="a"} 1',
+    'capstan_gpu_utilization_ratio{node="a",gpu="GPU-1",model="H200"} 0.87',
+    'capstan_gpu_temperature_celsius{node="a",gpu="GPU-1",model="H200"} 57',
+    'capstan_unit_gpu_utilization_ratio{workspace="w",node="a",gpu="GPU-1"} 0.5',
+  ].join('\n');
+  expect([...readingsIn(text)]).toEqual([['GPU-1', { utilization: 0.87, temperature: 57 }]]);
+});
+
+describe('the map', () => {
+  const gpu = (uuid: string, state = 'Healthy', mig?: object) => ({
+    uuid,
+    model: 'H200',
+    health: { state, reason: '', message: 'broken', since: '' },
+    ...(mig && { mig }),
+  });
+  const entry = (state: string, ...devices: string[]) => ({
+    state,
+    devices,
+    allocation: { name: 'train', path: 'root:main', namespace: 'default' },
+  });
+  const booking = { spec: { entries: [entry('Granted', '1', 'mig-4'), entry('Cleaning', '2')] } } as unknown as NodeBooking;
+  const gpus = [
+    gpu('0'),
+    gpu('1'),
+    gpu('2'),
+    gpu('3', 'Failed'),
+    gpu('4', 'Healthy', { mode: 'enabled', devices: [{ uuid: 'mig-4' }] }),
+    gpu('5', 'Degraded'),
+  ];
+  const cells = cellsOf(node({ status: { gpus } }), booking, new Map([['1', { utilization: 0.5, memoryUsed: 2 ** 30 }]]));
+
+  test('shows what each GPU does', () =>
+    expect(cells.cells.map(({ state }) => state)).toEqual(['free', 'booked', 'cleaning', 'failed', 'booked', 'degraded']));
+  test('says who has it', () => expect(cells.cells[1]?.text).toBe('GPU 1 · H200 · train in root:main · 50% · 1 GiB'));
+  test('adds up', () => expect(totalsOf([cells])).toEqual({ gpus: 6, booked: 2, free: 1, broken: 3, utilization: 0.5 }));
+});
+
+test('lines of GPUs share their times', () => {
+  const point = (at: string, mean: number) => ({ at, samples: 1, utilizationPercent: { mean, max: mean } });
+  const gpus = [
+    { uuid: '0', model: 'H200', health: 'Healthy' as const, points: [point('1970-01-01T00:00:10Z', 5), point('1970-01-01T00:00:20Z', 6)] },
+    { uuid: '1', model: 'H200', health: 'Healthy' as const, points: [point('1970-01-01T00:00:20Z', 7)] },
+  ];
+  expect(linesOf(gpus, ({ utilizationPercent }) => utilizationPercent)).toEqual({
+    times: [10, 20],
+    series: [
+      { label: 'GPU 0', values: [5, 6] },
+      { label: 'GPU 1', values: [null, 7] },
+    ],
+  });
+  expect(linesOf(gpus, ({ powerWatts }) => powerWatts).times).toEqual([]);
+});

@@ -1,0 +1,138 @@
+import { type Allocation, allocationKind, offeringKind } from '@capstan/api';
+import { Button } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Page, Section } from '../../components/page.tsx';
+import { Empty } from '../../components/states.tsx';
+import { Status } from '../../components/status.tsx';
+import { useCan } from '../../modules/access/use-can.ts';
+import { Limits } from '../../modules/allocations/limits.tsx';
+import { byTurn, isWaiting, ownerOf, partsOf, stateOf } from '../../modules/allocations/state.ts';
+import { Age } from '../../modules/format/age.tsx';
+import { sentence } from '../../modules/format/format.ts';
+import { useLive } from '../../modules/live/use-live.ts';
+import { offeringWords } from '../../modules/offerings/words.ts';
+import { FollowedView } from '../../modules/problems/views.tsx';
+import { useWorkspace } from '../../modules/workspaces/use-workspace.ts';
+import { NewAllocation } from './new-allocation.tsx';
+import { ReleaseButton } from './release-button.tsx';
+
+function Owner({ workspace, allocation }: { readonly workspace: string; readonly allocation: Allocation }) {
+  const owner = ownerOf(allocation);
+  if (owner?.kind !== 'GPUUnit') return owner === undefined ? 'a person' : `${owner.kind} ${owner.name}`;
+  return (
+    <Link to="/w/$workspace/units/$namespace/$name" params={{ workspace, namespace: allocation.metadata.namespace!, name: owner.name }}>
+      {owner.name}
+    </Link>
+  );
+}
+
+function columnsIn(workspace: string): readonly Column<Allocation>[] {
+  return [
+    { id: 'name', header: 'Name', value: ({ metadata }) => metadata.name },
+    { id: 'state', header: 'State', value: (one) => stateOf(one).word, cell: (one) => <Status {...stateOf(one)} /> },
+    {
+      id: 'owner',
+      header: 'Ordered by',
+      value: (one) => ownerOf(one)?.name,
+      cell: (one) => <Owner workspace={workspace} allocation={one} />,
+      wideOnly: true,
+    },
+    {
+      id: 'offering',
+      header: 'Offering',
+      value: ({ spec }) => `${spec.nodes > 1 ? `${spec.nodes} × ` : ''}${spec.offering ?? 'own amounts'}`,
+      wideOnly: true,
+    },
+    { id: 'priority', header: 'Priority', value: ({ spec }) => spec.priority, align: 'end', wideOnly: true },
+    {
+      id: 'where',
+      header: 'On, or why it waits',
+      value: (one) => partsOf(one) || sentence(stateOf(one).reason),
+      cell: (one) => <span title={stateOf(one).reason}>{partsOf(one) || sentence(stateOf(one).reason)}</span>,
+      grow: true,
+    },
+    {
+      id: 'age',
+      header: 'Age',
+      value: ({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''),
+      cell: ({ metadata }) => <Age of={metadata.creationTimestamp} />,
+      align: 'end',
+    },
+    {
+      id: 'actions',
+      header: '',
+      value: () => undefined,
+      cell: (one) => <ReleaseButton workspace={workspace} allocation={one} />,
+      align: 'end',
+    },
+  ];
+}
+
+export function AllocationList() {
+  const workspace = useWorkspace();
+  const allocations = useLive(allocationKind, { workspace });
+  const canCreate = useCan({ workspace, namespace: 'default', verb: 'create', kind: allocationKind });
+  const [isOrdering, setOrdering] = useState(false);
+  const columns = useMemo(() => columnsIn(workspace), [workspace]);
+  const all = useMemo(() => (allocations.state === 'content' ? [...allocations.content].sort(byTurn) : []), [allocations]);
+  const waiting = all.filter(isWaiting);
+  const granted = all.filter((one) => !isWaiting(one));
+  const order = canCreate && (
+    <Button variant="default" leftSection={<Icon name="plus" size={13} />} onClick={() => setOrdering(true)}>
+      Order GPUs
+    </Button>
+  );
+  const table = (label: string, rows: readonly Allocation[]) => (
+    <DataTable label={label} columns={columns} rows={rows} idOf={({ metadata }) => metadata.uid!} />
+  );
+  return (
+    <Page title="Allocations" actions={order}>
+      <Limits workspace={workspace} />
+      <FollowedView of={allocations} what="allocations">
+        {() =>
+          all.length === 0 ? (
+            <Empty icon="allocation" title="Nothing is ordered" action={order}>
+              Every unit orders its nodes and GPUs by itself while it runs. An order of your own keeps them until you release it.
+            </Empty>
+          ) : (
+            <>
+              <Section
+                title="Queue"
+                count={waiting.length}
+                note="Served by priority, then the tenant with the smallest share of the fleet, then by age."
+              >
+                {waiting.length === 0 ? <p>Nothing waits.</p> : table('Orders that wait', waiting)}
+              </Section>
+              <Section title="Granted" count={granted.length}>
+                {granted.length === 0 ? <p>No order has devices.</p> : table('Orders with devices', granted)}
+              </Section>
+            </>
+          )
+        }
+      </FollowedView>
+      <Offerings workspace={workspace} />
+      {isOrdering && <NewAllocation workspace={workspace} onClose={() => setOrdering(false)} />}
+    </Page>
+  );
+}
+
+function Offerings({ workspace }: { readonly workspace: string }) {
+  const offerings = useLive(offeringKind, { workspace });
+  if (offerings.state !== 'content' || offerings.content.length === 0) return null;
+  return (
+    <Section title="Offerings" count={offerings.content.length} note="Parts of nodes that can be ordered here.">
+      <DataTable
+        label="Offerings"
+        columns={[
+          { id: 'name', header: 'Name', value: ({ metadata }) => metadata.name },
+          { id: 'words', header: 'Gives', value: offeringWords, grow: true },
+        ]}
+        rows={offerings.content}
+        idOf={({ metadata }) => metadata.name!}
+      />
+    </Section>
+  );
+}

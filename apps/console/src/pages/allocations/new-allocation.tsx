@@ -1,0 +1,64 @@
+import { type Allocation, allocationKind, offeringKind } from '@capstan/api';
+import { Button, Modal, NumberInput, Select, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import form from '../../components/form.module.css';
+import { kubeClient } from '../../modules/kube/client.ts';
+import { useLive } from '../../modules/live/use-live.ts';
+import { offeringWords } from '../../modules/offerings/words.ts';
+import { useAction } from '../../modules/toasts/use-action.ts';
+
+const namespace = 'default';
+
+export function NewAllocation({ workspace, onClose }: { readonly workspace: string; readonly onClose: () => void }) {
+  const offerings = useLive(offeringKind, { workspace });
+  const known = offerings.state === 'content' ? offerings.content : [];
+  const [name, setName] = useState('');
+  const [offering, setOffering] = useState<string | null>(null);
+  const [nodes, setNodes] = useState(1);
+  const isGood = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name) && offering !== null;
+  const create = useAction(
+    () => {
+      const allocation = {
+        apiVersion: `${allocationKind.group}/${allocationKind.version}`,
+        kind: allocationKind.kind,
+        metadata: { name, namespace },
+        spec: { offering, nodes },
+      } as unknown as Allocation;
+      return kubeClient(workspace).resource<Allocation>(allocationKind).create(allocation);
+    },
+    { done: `${name} was ordered`, onDone: onClose },
+  );
+  return (
+    <Modal opened onClose={onClose} title="Order GPUs" centered>
+      <form
+        className={form['group']}
+        onSubmit={(event) => {
+          event.preventDefault();
+          create.mutate();
+        }}
+      >
+        <p className={form['hint']}>
+          Units order by themselves. An order of your own keeps its devices until you release it, and counts all that time.
+        </p>
+        <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
+        <Select
+          label="Offering"
+          data={known.map((one) => ({ value: one.metadata.name!, label: `${one.metadata.name} · ${offeringWords(one)}` }))}
+          value={offering}
+          onChange={setOffering}
+        />
+        <NumberInput
+          label="Nodes"
+          description="All of them or none."
+          min={1}
+          max={1024}
+          value={nodes}
+          onChange={(value) => setNodes(Number(value) || 1)}
+        />
+        <Button type="submit" size="sm" disabled={!isGood} loading={create.isPending}>
+          Order
+        </Button>
+      </form>
+    </Modal>
+  );
+}

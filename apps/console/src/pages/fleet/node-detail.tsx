@@ -1,0 +1,170 @@
+import { type NodeTask, nodeTaskKind, platformWorkspace } from '@capstan/api';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Facts, Page, Section } from '../../components/page.tsx';
+import { Empty } from '../../components/states.tsx';
+import { Status, type Tone } from '../../components/status.tsx';
+import { Conditions } from '../../modules/conditions/conditions.tsx';
+import { EventList } from '../../modules/events/event-list.tsx';
+import type { NodeCells } from '../../modules/fleet/cells.ts';
+import { NodeActions } from '../../modules/fleet/node-actions.tsx';
+import { stateOf } from '../../modules/fleet/node-state.ts';
+import { useFleet } from '../../modules/fleet/use-fleet.ts';
+import { Age } from '../../modules/format/age.tsx';
+import { bytes, count, sentence } from '../../modules/format/format.ts';
+import { useLive } from '../../modules/live/use-live.ts';
+import { FollowedView } from '../../modules/problems/views.tsx';
+import { NodeGpus } from './node-gpus.tsx';
+import { NodePlots } from './node-plots.tsx';
+
+export function NodeDetail() {
+  const { workspace = '', name = '' } = useParams({ strict: false });
+  const fleet = useFleet();
+  const navigate = useNavigate();
+  const found = fleet.state === 'content' ? fleet.content.find(({ node }) => node.metadata.name === name) : undefined;
+  const leave = (): void => void navigate({ to: '/w/$workspace/fleet', params: { workspace } });
+  return (
+    <Page
+      title={name}
+      above={
+        <Link to="/w/$workspace/fleet" params={{ workspace }}>
+          Fleet
+        </Link>
+      }
+      beside={found !== undefined && <Status {...stateOf(found.node)} />}
+      actions={found !== undefined && <NodeActions node={found.node} booked={found.entries.length} onRemoved={leave} />}
+    >
+      <FollowedView of={fleet} what="nodes">
+        {() =>
+          found === undefined ? (
+            <Empty icon="fleet" title={`There is no node ${name}`}>
+              It was removed, or never enrolled.
+            </Empty>
+          ) : (
+            <NodeFacts cells={found} />
+          )
+        }
+      </FollowedView>
+    </Page>
+  );
+}
+
+function NodeFacts({ cells }: { readonly cells: NodeCells }) {
+  const { node, entries } = cells;
+  const { machine, drivers = [], unitDrivers = [], addresses = [], conditions = [] } = node.status ?? {};
+  const { reason } = stateOf(node);
+  return (
+    <>
+      <Facts
+        facts={[
+          ['State', sentence(reason)],
+          ['Machine', machine === undefined ? '–' : `${machine.cpus} cpus, ${bytes(machine.memoryBytes)}`],
+          ['System', machine === undefined ? undefined : `${machine.os}, ${machine.kernel}`],
+          ['Agent', machine?.agentVersion],
+          [
+            'Driver',
+            drivers.map(({ source, version = '', runtime = '' }) => [source, version, runtime].filter(Boolean).join(' ')).join(', '),
+          ],
+          ['Runs', unitDrivers.map((driver) => `${driver.name}: ${driver.isolation ?? driver.message ?? 'no'}`).join('; ')],
+          ['Addresses', addresses.map(({ address }) => address).join(', ')],
+          ['Pool', node.spec?.pool],
+          ['Note', node.spec?.comment],
+        ]}
+      />
+      <Section title="GPUs" count={cells.cells.length}>
+        <NodeGpus cells={cells} />
+      </Section>
+      <NodePlots node={node} />
+      <Section title="Booked by" count={entries.length}>
+        {entries.length === 0 ? <p>Nothing is booked on this node.</p> : <Bookings cells={cells} />}
+      </Section>
+      <Section title="Conditions">
+        <Conditions conditions={conditions} />
+      </Section>
+      <Section title="Tasks">
+        <Tasks node={node.metadata.name!} />
+      </Section>
+      <Section title="Events">
+        <EventList workspace={platformWorkspace} kind="GPUNode" name={node.metadata.name!} />
+      </Section>
+    </>
+  );
+}
+
+type Entry = NodeCells['entries'][number];
+
+const bookingColumns: readonly Column<Entry>[] = [
+  { id: 'workspace', header: 'Workspace', value: ({ allocation }) => allocation.path ?? allocation.cluster },
+  { id: 'allocation', header: 'Allocation', value: ({ allocation }) => `${allocation.namespace}/${allocation.name}` },
+  {
+    id: 'state',
+    header: 'State',
+    value: ({ state }) => state,
+    cell: ({ state }) => <Status tone={state === 'Granted' ? 'good' : 'busy'} word={state} />,
+  },
+  { id: 'gpus', header: 'GPUs', value: ({ devices }) => devices.length, align: 'end' },
+  { id: 'cpu', header: 'Cores', value: ({ cpu }) => cpu / 1000, align: 'end', wideOnly: true },
+  { id: 'memory', header: 'Memory', value: ({ memory }) => memory, cell: ({ memory }) => bytes(memory), align: 'end', wideOnly: true },
+];
+
+function Bookings({ cells }: { readonly cells: NodeCells }) {
+  return (
+    <DataTable
+      label="Bookings"
+      columns={bookingColumns}
+      rows={cells.entries}
+      idOf={({ allocation, attempt }) => `${allocation.uid} ${attempt}`}
+    />
+  );
+}
+
+const taskTones: Readonly<Record<string, Tone>> = {
+  Pending: 'warn',
+  Running: 'busy',
+  Succeeded: 'good',
+  Failed: 'bad',
+  Cancelled: 'idle',
+  Unknown: 'warn',
+};
+
+const taskColumns: readonly Column<NodeTask>[] = [
+  { id: 'name', header: 'Task', value: ({ metadata }) => metadata.name },
+  { id: 'type', header: 'Type', value: ({ spec }) => spec.type, wideOnly: true },
+  {
+    id: 'phase',
+    header: 'Phase',
+    value: ({ status }) => status?.phase ?? 'Pending',
+    cell: ({ status }) => <Status tone={taskTones[status?.phase ?? 'Pending'] ?? 'idle'} word={status?.phase ?? 'Pending'} />,
+  },
+  { id: 'message', header: 'Message', value: ({ status }) => status?.error?.message ?? status?.step ?? '', grow: true },
+  {
+    id: 'age',
+    header: 'Age',
+    value: ({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''),
+    cell: ({ metadata }) => <Age of={metadata.creationTimestamp} />,
+    align: 'end',
+  },
+];
+const newestFirst = { id: 'age', desc: true };
+
+function Tasks({ node }: { readonly node: string }) {
+  const tasks = useLive(nodeTaskKind, { workspace: platformWorkspace, namespace: `node-${node}` });
+  const rows = useMemo(() => (tasks.state === 'content' ? tasks.content : []), [tasks]);
+  return (
+    <FollowedView of={tasks} what="tasks">
+      {() =>
+        rows.length === 0 ? (
+          <Empty icon="fleet" title="No tasks">
+            Run one with capstan task run {node} gpu.inspect.
+          </Empty>
+        ) : (
+          <>
+            <DataTable label="Tasks" columns={taskColumns} rows={rows} idOf={({ metadata }) => metadata.uid!} sortBy={newestFirst} />
+            <p className="visually-hidden">{count(rows.length, 'task')}</p>
+          </>
+        )
+      }
+    </FollowedView>
+  );
+}
