@@ -6,6 +6,8 @@ export { type CommandOptions, type CommandResult, output, run } from './command.
 export { buildUnitImage, deleteStorage, podmanEnvironment } from './containers/podman-storage.ts';
 export { startRegistry, type TestRegistry } from './containers/registry.ts';
 export { startControllerManager } from './controller-manager.ts';
+export { distributionEnvironment, distributionProblem, prepareHost } from './distributions/host.ts';
+export { buildRelease, type Release } from './distributions/release.ts';
 export { type EtcdCluster, type EtcdOptions, startEtcd } from './etcd.ts';
 export type { Host, HostOptions } from './hosts/host.ts';
 export { HostNetwork } from './hosts/network.ts';

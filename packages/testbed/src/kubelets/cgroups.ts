@@ -19,13 +19,17 @@ export function cgroupProblem(): string | undefined {
   }
 }
 
-/** A control group of this name in every hierarchy, in which a kubelet puts its pods. */
-export function cgroup(name: string): Disposable & AsyncDisposable {
+/**
+ * A control group of this name in every hierarchy, in which a kubelet puts its pods. A nested one is below the groups of this process, which is where a machine
+ * with groups of its own has its root.
+ */
+export function cgroup(name: string, { isNested = false } = {}): Disposable & AsyncDisposable {
   const hierarchies = readdirSync(mounted).filter((hierarchy) => existsSync(join(mounted, hierarchy, 'cgroup.procs')));
-  const groups = hierarchies.map((hierarchy) => join(mounted, hierarchy, name));
+  const parent = isNested ? ownGroups() : new Map<string, string>();
+  const groups = hierarchies.map((hierarchy) => join(mounted, hierarchy, parent.get(hierarchy) ?? '', name));
   // runc creates those of version 2, for its own use.
   for (const group of groups) if (!group.startsWith(join(mounted, 'unified'))) mkdirSync(group);
-  const sets = join(mounted, 'cpuset');
+  const sets = join(mounted, 'cpuset', parent.get('cpuset') ?? '');
   for (const file of ['cpuset.cpus', 'cpuset.mems']) writeFileSync(join(sets, name, file), readFileSync(join(sets, file)));
   const remove = (): string[] => groups.filter((group) => !isRemoved(group));
   return {
@@ -40,6 +44,17 @@ export function cgroup(name: string): Disposable & AsyncDisposable {
       }
     },
   };
+}
+
+/** The groups of this process, by the names of their hierarchies. */
+function ownGroups(): Map<string, string> {
+  const lines = readFileSync('/proc/self/cgroup', 'utf8').trim().split('\n');
+  return new Map(
+    lines.flatMap((line) => {
+      const [, controllers = '', path = ''] = line.split(/:(.*?):(.*)/s);
+      return [controllers, ...controllers.split(',')].map((name): [string, string] => [name, path]);
+    }),
+  );
 }
 
 /** Only empty groups can be removed, from the inside out. */

@@ -12,6 +12,7 @@ export type ToolName =
   | 'kubectl'
   | 'helm'
   | 'etcd'
+  | 'etcdutl'
   | 'openssl'
   | 'podman'
   | 'haproxy'
@@ -126,6 +127,7 @@ const described: readonly ToolDescription[] = [
     debian: { package: 'etcd-server', file: 'usr/bin/etcd' },
     go: { module: 'etcd', package: '.', linkerFlags: '-s -w' },
   },
+  { name: 'etcdutl', version: 'v3.5.35', go: { module: 'etcdutl', package: 'go.etcd.io/etcd/etcdutl/v3', linkerFlags: '-s -w' } },
   { name: 'coredns', version: contentVersion('coredns'), go: { module: 'coredns', package: '.', linkerFlags: '-s -w' } },
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
   { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },

@@ -14,6 +14,7 @@ for folder in /proc/[0-9]*; do
   command=$(tr '\0' ' ' < "$folder/cmdline" 2>/dev/null | cut -c 1-200)
   case "$(readlink "$folder/exe" 2>/dev/null) $command" in
   *"$data/"* | *containerd-shim*/run/k3s/*) residue "process $pid" "still runs: $command" ;;
+  *) ! grep -qs kubepods "$folder/cgroup" || residue "process $pid" "a container still runs: $command" ;;
   esac
 done
 

@@ -10,13 +10,14 @@ uninstall=$program-uninstall.sh
 [ "$program-$role" != k3s-agent ] || uninstall=k3s-agent-uninstall.sh
 if command -v "$uninstall" > /dev/null; then "$uninstall" || echo "$uninstall ended with exit code $?"; fi
 
-# Programs that outlived them: everything that was started from the folders of the cluster.
+# Programs that outlived them: those that were started from the folders of the cluster, and those of pods.
 processes() {
   for folder in /proc/[0-9]*; do
     pid=${folder#/proc/}
     [ "$pid" != $$ ] || continue
     case "$(readlink "$folder/exe" 2>/dev/null) $(tr '\0' ' ' < "$folder/cmdline" 2>/dev/null)" in
     *"$data/"* | *containerd-shim*/run/k3s/*) echo "$pid" ;;
+    *) ! grep -qs kubepods "$folder/cgroup" || echo "$pid" ;;
     esac
   done
 }
