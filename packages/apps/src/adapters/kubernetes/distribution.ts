@@ -83,5 +83,5 @@ export const configFile = (distribution: Distribution): string => `${configDirec
 export const dataDirectory = ({ program }: Distribution): string => `/var/lib/rancher/${program}`;
 /** Where the installer finds its files. */
 export const artifactDirectory = ({ program }: Distribution): string => `/var/lib/capstan-apps/${program}`;
-/** The output of a service that systemd does not keep. */
-export const logFile = (distribution: Distribution, role: Role): string => `/var/log/${distribution.services[role]}.log`;
+/** Starts the program with its log in `/var/log`. The script `install` writes it, for machines without systemd. */
+export const launcher = (distribution: Distribution): string => `${artifactDirectory(distribution)}/service`;

@@ -99,7 +99,7 @@ test('uses the unit of the distribution or the node agent, and plans both until 
     ['process.run', undefined],
   ]);
   expect(services({ facts: { 'init-lab-server-1': 'agent' } })).toMatchObject([
-    { type: 'service.ensure', task: { name: 'rke2-server', command: ['/bin/sh', '-c', expect.stringContaining('exec rke2 server ')] } },
+    { type: 'service.ensure', task: { name: 'rke2-server', command: ['/var/lib/capstan-apps/rke2/service', 'server'] } },
   ]);
 });
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AdapterMember, PlannedStep, PlanRequest } from '../../adapter/contract.ts';
-import { configFile, type Distribution, logFile, type Role } from './distribution.ts';
+import { type Distribution, launcher, type Role } from './distribution.ts';
 import { exitCodes, type ScriptName } from './exit-codes.ts';
 
 /** A step whose turn is not decided yet. */
@@ -96,7 +96,7 @@ export function service(context: Context, member: AdapterMember, state: 'running
     title,
     member: member.name,
     type: 'service.ensure',
-    task: { name, state, command: serviceCommand(distribution, role) },
+    task: { name, state, command: [launcher(distribution), role] },
     ...extras,
   };
   const known = request.facts[initFact(member)];
@@ -105,11 +105,4 @@ export function service(context: Context, member: AdapterMember, state: 'running
     { ...unit, when: { fact: initFact(member), is: 'systemd' } },
     { ...process, when: { fact: initFact(member), is: 'agent' } },
   ];
-}
-
-function serviceCommand(distribution: Distribution, role: Role): string[] {
-  const { program } = distribution;
-  // The same places as those that the scripts search.
-  const start = `PATH=/usr/local/bin:/opt/${program}/bin:$PATH; exec ${program} ${role} --config ${configFile(distribution)} >> ${logFile(distribution, role)} 2>&1`;
-  return ['/bin/sh', '-c', start];
 }

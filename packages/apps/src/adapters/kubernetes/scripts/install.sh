@@ -40,6 +40,17 @@ k3s)
   ;;
 esac
 
+# The node agent runs this where systemd does not.
+service='$program-$1'
+[ "$program" != k3s ] || service='$([ "$1" = agent ] && echo k3s-agent || echo k3s)'
+cat > "$own/service" << END
+#!/bin/sh
+program=$program
+PATH=/usr/local/bin:/opt/$program/bin:\$PATH
+exec "\$program" "\$1" --config "/etc/rancher/\$program/config.yaml" >> "/var/log/$service.log" 2>&1
+END
+chmod 755 "$own/service"
+
 found=$(reported)
 [ -n "$found" ] || fail 31 "$program does not run on this node"
 case $version in

@@ -6,6 +6,7 @@ data=/var/lib/rancher/$program
 PATH=/usr/local/bin:/opt/$program/bin:$PATH
 log=/var/log/$service.log
 began=$(date +%s)
+began_at=$(date -u +%Y-%m-%dT%H:%M:%S)
 offset=$(($(stat -c %s "$log" 2>/dev/null || echo 0) + 1))
 
 kubectl() {
@@ -49,9 +50,18 @@ look() {
   problem=$(kubectl --kubeconfig "$kubeconfig" --request-timeout 5s get node "$node" \
     -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].message}' 2>&1) ||
     { problem="the cluster does not know the node $node yet: $problem"; return 1; }
-  case $problem in True*) return 0 ;; esac
-  problem="the node $node is not ready: $problem"
-  return 1
+  case $problem in
+  True*) ;;
+  *)
+    problem="the node $node is not ready: $problem"
+    return 1
+    ;;
+  esac
+  # A node counts as ready for a while after its kubelet has ended. This clock has stamped both times.
+  renewed=$(kubectl --kubeconfig "$kubeconfig" --request-timeout 5s --namespace kube-node-lease get lease "$node" -o 'jsonpath={.spec.renewTime}' 2>&1) ||
+    { problem="the kubelet of $node has no lease yet: $renewed"; return 1; }
+  problem="the kubelet of $node was last heard of at $renewed"
+  [ "$(printf '%s\n%s\n' "$renewed" "$began_at" | LC_ALL=C sort | head -n 1)" = "$began_at" ]
 }
 
 while ! look; do
