@@ -24,6 +24,7 @@ const tools: readonly ToolName[] = [
   'podman',
   'nft',
   'iptables',
+  'slurm',
   'kubectl-ws',
   'kubectl-create-workspace',
 ];

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { cacheDirectory } from '../tools/cache.ts';
 import type { Machine } from './machine.ts';
 
 const project = resolve(import.meta.dirname, '../../../..');
@@ -38,6 +39,7 @@ export async function mountRoot(machine: Machine, disk: string): Promise<void> {
   writeFileSync(join(disk, 'boot_id'), `${randomUUID()}\n`);
   const { dev } = statSync('/');
   // An overlay does not contain other file systems.
-  const elsewhere = [project, dirname(process.execPath)].filter((folder) => statSync(folder).dev !== dev || folder.startsWith('/tmp/'));
+  const needed = [project, dirname(process.execPath), cacheDirectory()].filter((folder) => existsSync(folder));
+  const elsewhere = needed.filter((folder) => statSync(folder).dev !== dev || folder.startsWith('/tmp/'));
   await machine.run('sh', '-c', script, 'sh', disk, ...elsewhere);
 }

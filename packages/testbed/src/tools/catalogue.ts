@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { containerdTree } from './containerd.ts';
+import type { DebianRepository } from './debian-repository.ts';
 import type { DebianTree } from './debian-tree.ts';
 import { faketimeTree } from './faketime.ts';
 import { haproxyTree } from './haproxy.ts';
 import { iptablesTree, nftTree } from './packet-filters.ts';
 import { podmanTree } from './podman.ts';
+import { slurmRepository } from './slurm.ts';
 
 export type ToolName =
   | 'kubectl'
@@ -20,6 +22,7 @@ export type ToolName =
   | 'nft'
   | 'iptables'
   | 'containerd'
+  | 'slurm'
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'kube-scheduler'
@@ -45,6 +48,8 @@ export interface ToolDescription {
   readonly debian?: { readonly package: string; readonly file: string };
   /** The Debian packages that it consists of, if it is more than one file. */
   readonly debianTree?: DebianTree;
+  /** The Debian packages that hosts of tests install by apt. The program makes them available on a host. */
+  readonly debianRepository?: DebianRepository;
   /** How to build it. Undefined if it is never built. */
   readonly go?: GoBuild;
   /** Built for tests that need exactly the version of the API. */
@@ -137,6 +142,7 @@ const described: readonly ToolDescription[] = [
   { name: 'iptables', version: 'debian', onPath: { atLeast: '1.8.0', versionArgs: ['--version'] }, debianTree: iptablesTree },
   // The whole tree is needed, so one on PATH is not enough.
   { name: 'containerd', version: 'debian-2', debianTree: containerdTree },
+  { name: 'slurm', version: 'debian', debianRepository: slurmRepository },
   kcpPlugin('kubectl-ws'),
   kcpPlugin('kubectl-kcp'),
   kcpPlugin('kubectl-create-workspace'),

@@ -22,9 +22,8 @@ export interface DebianTree {
  */
 export async function unpackDebianTree({ packages, prepare }: DebianTree, target: string): Promise<string | undefined> {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return 'Debian packages need root on Debian';
-  const planned = await run('apt-get', ['install', '--print-uris', '--yes', '--no-install-recommends', ...packages]);
-  const names = [...planned.stdout.matchAll(/^'[^']*' ([^_\s]+)_/gm)].map((match) => match[1]!);
-  if (planned.code !== 0 || names.length === 0) return `Debian has no ${packages.join(', ')} for this machine`;
+  const names = await missingPackages(packages);
+  if (names.length === 0) return `Debian has no ${packages.join(', ')} for this machine`;
   const tree = `${target}.tree`;
   rmSync(tree, { recursive: true, force: true });
   const archives = join(tree, 'archives');
@@ -37,4 +36,10 @@ export async function unpackDebianTree({ packages, prepare }: DebianTree, target
   chmodSync(script, 0o755);
   renameSync(script, target);
   return undefined;
+}
+
+/** The packages and dependencies that an installation would add to this machine. */
+export async function missingPackages(packages: readonly string[]): Promise<string[]> {
+  const planned = await run('apt-get', ['install', '--print-uris', '--yes', '--no-install-recommends', ...packages]);
+  return planned.code === 0 ? [...planned.stdout.matchAll(/^'[^']*' ([^_\s]+)_/gm)].map((match) => match[1]!) : [];
 }

@@ -5,6 +5,7 @@ import { temporaryDirectory } from '../temporary.ts';
 import { go } from '../toolchain/go.ts';
 import { cacheDirectory } from './cache.ts';
 import { modulesDirectory, type ToolDescription } from './catalogue.ts';
+import { downloadRepository } from './debian-repository.ts';
 import { unpackDebianTree } from './debian-tree.ts';
 import { findVersion, versionFits } from './version.ts';
 
@@ -21,8 +22,9 @@ const outOfTime = 'there was no time left to build it';
 
 /** Puts the program into the cache from Debian's packages. Returns the reason on failure, undefined on success. */
 export async function fromDebian(tool: ToolDescription): Promise<string | undefined> {
-  const { debian, debianTree, onPath } = tool;
+  const { debian, debianTree, debianRepository, onPath } = tool;
   if (debianTree !== undefined) return unpackDebianTree(debianTree, cachedPath(tool));
+  if (debianRepository !== undefined) return downloadRepository(debianRepository, cachedPath(tool));
   if (debian === undefined || onPath === undefined) return 'Debian has no package for it';
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return 'Debian packages need root on Debian';
   const policy = await run('apt-cache', ['policy', debian.package]);
