@@ -1,0 +1,67 @@
+import type { Plan, PlanRequest } from '../../../adapter/contract.ts';
+import { type Cluster, membersOf, nodeOf, type SlurmNode } from '../cluster.ts';
+import type { ServiceName } from '../services.ts';
+import { type Draft, run, Stages, stepId } from '../steps.ts';
+
+const phase = 'removing';
+
+/** Stops all services and keeps the state. Jobs that run are ended: nobody would look after them. */
+export function stop(cluster: Cluster): Plan {
+  const { controller, compute, settings } = cluster;
+  const stages = new Stages()
+    .add(
+      'stopping',
+      compute.map((node) => stopService(node, 'slurm-node')),
+    )
+    .add('stopping', [stopService(controller, 'slurm-controller')]);
+  if (settings.hasAccounting)
+    stages.add('stopping', [stopService(controller, 'slurm-accounting')]).add('stopping', [stopService(controller, 'slurm-database')]);
+  stages.add(
+    'stopping',
+    membersOf(cluster).map((node) => stopService(node, 'slurm-munge')),
+  );
+  return { steps: stages.steps, phase: 'stopped' };
+}
+
+export function decommission({ members, instance }: PlanRequest): Plan {
+  const nodes = members.map(nodeOf);
+  const stages = new Stages().add(phase, nodes.flatMap(stopAll)).add(
+    phase,
+    nodes.map((node) => clean(instance.id, node)),
+  );
+  return { steps: stages.steps, leaves: members.map(({ name }) => name), phase: 'removed' };
+}
+
+const servicesOf: Readonly<Record<string, readonly ServiceName[]>> = {
+  controller: ['slurm-controller', 'slurm-accounting', 'slurm-database', 'slurm-munge'],
+  compute: ['slurm-node', 'slurm-munge'],
+  login: ['slurm-munge'],
+};
+
+/** Cleaning ends processes as well, so a service that does not stop is no reason to give up. */
+export function stopAll(node: SlurmNode): Draft[] {
+  return (servicesOf[node.member.component] ?? []).map((service) => ({ ...stopService(node, service), onFailure: 'continue' }));
+}
+
+/** A service with a command is one of the agent; which command it is does not matter here. */
+export function stopService(node: SlurmNode, service: ServiceName): Draft {
+  return {
+    id: stepId(`stop-${service.slice('slurm-'.length)}`, node),
+    title: `Stop ${service} on ${node.name}`,
+    member: node.member.name,
+    type: 'service.ensure',
+    task: { name: service, state: 'stopped', command: ['/bin/true'] },
+    code: 'ServiceFailed',
+  };
+}
+
+export function clean(instance: string, node: SlurmNode): Draft {
+  return run(node, {
+    script: 'clean',
+    title: `Remove Slurm from ${node.name}`,
+    arguments: [instance],
+    deadline: '15m',
+    code: 'NotRemoved',
+    reportsResidue: true,
+  });
+}

@@ -1,0 +1,51 @@
+#!/bin/sh
+# Prepares a machine for the packages of Slurm: refuses one that somebody else uses for Slurm, and remembers what the machine had before.
+# Argument: the id of the instance. Exit codes: 20 another instance is here, 21 a Slurm of somebody else is here.
+set -eu
+instance=$1
+state=/var/lib/capstan-slurm
+
+fail() {
+  code=$1
+  shift
+  echo "error: $*" >&2
+  exit "$code"
+}
+
+if [ -e $state/instance ]; then
+  found=$(cat $state/instance)
+  [ "$found" = "$instance" ] || fail 20 "this machine is still a part of the instance $found: decommission that one first"
+  exit 0
+fi
+
+for file in /etc/slurm/slurm.conf /etc/slurm/slurmdbd.conf; do
+  [ ! -e $file ] || fail 21 "$file exists, but Capstan has not written it: remove that installation of Slurm first"
+done
+for process in /proc/[0-9]*; do
+  case $(cat "$process/comm" 2>/dev/null || true) in
+    munged | slurmctld | slurmd | slurmdbd) fail 21 "$(cat "$process/comm") runs already, but Capstan has not started it" ;;
+  esac
+done
+
+mkdir -p -m 0700 $state
+dpkg-query --show --showformat='${Package}\n' | sort > $state/packages-before
+cut -d: -f1 /etc/passwd | sort > $state/users-before
+[ ! -e /etc/munge/munge.key ] || cp -p /etc/munge/munge.key $state/munge.key-before
+
+# The agent runs the services. Units of the distribution must not start them as well, neither now nor at the next start of the machine.
+: > $state/masks
+mkdir -p /etc/systemd/system
+for unit in munge slurmctld slurmd slurmdbd; do
+  mask=/etc/systemd/system/$unit.service
+  [ ! -e $mask ] && [ ! -L $mask ] || continue
+  echo $mask >> $state/masks
+  ln -s /dev/null $mask
+done
+[ ! -d /run/systemd/system ] || systemctl daemon-reload
+if [ ! -e /usr/sbin/policy-rc.d ]; then
+  printf '#!/bin/sh\n# capstan-slurm\nexit 101\n' > /usr/sbin/policy-rc.d
+  chmod 0755 /usr/sbin/policy-rc.d
+fi
+apt-get --quiet=2 update || echo 'warning: the list of packages could not be renewed'
+printf '%s\n' "$instance" > $state/instance.new
+mv $state/instance.new $state/instance

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Looks at the services of a member and prints them as JSON. It changes nothing.
+# Arguments: controller, compute or login; the name of the node in Slurm; whether there is accounting; the device files of its GPUs.
+component=$1 node=$2 accounting=$3
+shift 3
+
+runs() {
+  for process in /proc/[0-9]*; do
+    [ "$(cat "$process/comm" 2> /dev/null)" != "$1" ] || return 0
+  done
+  return 1
+}
+is() { if "$@"; then printf true; else printf false; fi; }
+text() { tr '\n\t' '  ' | tr -cd '[:print:]' | sed 's/[\\"]/\\&/g; s/ *$//' | cut -c1-500; }
+answers() { timeout 5 scontrol show slurmd > /dev/null 2>&1; }
+
+munge=$(timeout 5 sh -c 'munge --no-input | unmunge --metadata=/dev/null --output=/dev/null' 2>&1 | text)
+key=$(sha256sum /etc/munge/munge.key 2> /dev/null | cut -c1-16)
+printf '{"munged":%s,"munge":"%s","key":"%s"' "$(is runs munged)" "$munge" "$key"
+controller=$(timeout 5 scontrol ping 2>&1 | head -n 1 | text)
+printf ',"controller":"%s"' "$controller"
+if [ "$component" = controller ]; then
+  printf ',"slurmctld":%s' "$(is runs slurmctld)"
+  [ "$accounting" = no ] || printf ',"slurmdbd":%s,"database":%s' "$(is runs slurmdbd)" "$(is runs mariadbd)"
+fi
+if [ "$component" = compute ]; then
+  printf ',"slurmd":%s,"answers":%s' "$(is runs slurmd)" "$(is answers)"
+  shown=$(timeout 5 scontrol --oneliner show node "$node" 2>&1)
+  printf ',"state":"%s"' "$(printf '%s' "$shown" | sed -n 's/.* State=\([^ ]*\) .*/\1/p' | text)"
+  printf ',"reason":"%s"' "$(printf '%s' "$shown" | sed -n 's/.* Reason=\(.*\) \[[^]]*\].*/\1/p' | text)"
+  printf ',"missing":['
+  separator=
+  for device; do
+    [ ! -e "$device" ] || continue
+    printf '%s"%s"' "$separator" "$(printf '%s' "$device" | text)"
+    separator=,
+  done
+  printf ']'
+fi
+printf '}\n'

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import type { PlannedStep } from '../../adapter/contract.ts';
+import type { SlurmNode } from './cluster.ts';
+
+/** A step whose turn is not decided yet. */
+export type Draft = PlannedStep extends infer Step ? (Step extends PlannedStep ? Omit<Step, 'stage'> : never) : never;
+
+/** Puts steps in order. */
+export class Stages {
+  readonly steps: PlannedStep[] = [];
+  #next = 0;
+
+  /** These run side by side, after everything before. */
+  add(phase: string, drafts: readonly Draft[]): this {
+    if (drafts.length === 0) return this;
+    for (const draft of drafts) this.steps.push({ ...draft, phase, stage: this.#next } as PlannedStep);
+    this.#next++;
+    return this;
+  }
+}
+
+const mostLetters = 63;
+
+/** Unique within a plan, and the same in each plan. */
+export function stepId(verb: string, { member }: SlurmNode): string {
+  const id = `${verb}-${member.name}`;
+  if (id.length <= mostLetters) return id;
+  return `${id.slice(0, mostLetters - 9)}-${createHash('sha256').update(id).digest('hex').slice(0, 8)}`;
+}
+
+export type ScriptName =
+  | 'prepare'
+  | 'configure'
+  | 'accounts'
+  | 'credential'
+  | 'check-credential'
+  | 'node'
+  | 'reconfigure'
+  | 'unstick'
+  | 'database'
+  | 'accounting'
+  | 'clean';
+
+/** The codes of errors by the exit codes of scripts, which explain them in their output. */
+const exitCodes: Readonly<Partial<Record<ScriptName, Readonly<Record<string, string>>>>> = {
+  prepare: { '20': 'OtherInstance', '21': 'ForeignSlurm' },
+  configure: { '22': 'ProgramMissing' },
+  accounts: { '25': 'AccountHasOtherUid', '26': 'UidTaken' },
+  credential: { '32': 'MungeNotRunning' },
+  'check-credential': { '30': 'MungeKeyMismatch', '31': 'ClockSkew', '32': 'MungeNotRunning' },
+  node: { '35': 'ControllerNotAnswering', '36': 'NodeUnknown', '37': 'DrainedByOthers', '38': 'NodeNotReady' },
+  reconfigure: { '35': 'ControllerNotAnswering' },
+  database: { '40': 'DatabaseNotCreated' },
+  accounting: { '41': 'AccountingNotAnswering' },
+  clean: { '20': 'OtherInstance' },
+};
+
+type Extras = Partial<Pick<Draft, 'deadline' | 'attempts' | 'code' | 'onFailure' | 'instructions' | 'keepsFact' | 'reportsResidue'>>;
+
+export interface ScriptStep extends Extras {
+  readonly script: ScriptName;
+  readonly title: string;
+  /** Distinguishes steps of one member that run the same script. */
+  readonly verb?: string;
+  readonly arguments?: readonly string[];
+}
+
+/** Runs a script to its end. */
+export function run(node: SlurmNode, { script, verb = script, title, arguments: args = [], ...extras }: ScriptStep): Draft {
+  const codes = exitCodes[script];
+  return {
+    id: stepId(verb, node),
+    title,
+    member: node.member.name,
+    type: 'process.run',
+    task: { script: `slurm-${script}`, arguments: [...args] },
+    ...(codes && { exitCodes: codes }),
+    ...extras,
+  };
+}
+
+/** Runs a script until it succeeds. */
+export function waitFor(node: SlurmNode, { script, verb = script, title, arguments: args = [], ...extras }: ScriptStep): Draft {
+  return {
+    id: stepId(verb, node),
+    title,
+    member: node.member.name,
+    type: 'probe.command',
+    task: { script: `slurm-${script}`, arguments: [...args], timeout: '15s', interval: '1s' },
+    ...extras,
+  };
+}
+
+export interface FileStep {
+  readonly path: string;
+  readonly content: string;
+  readonly mode?: string;
+  readonly owner?: string;
+}
+
+export function write(node: SlurmNode, { path, content, mode = '0644', owner }: FileStep): Draft {
+  return {
+    id: stepId(`write-${path.split('/').at(-1)!.replaceAll('.', '-')}`, node),
+    title: `Write ${path} on ${node.name}`,
+    member: node.member.name,
+    type: 'file.write',
+    task: { path, content, mode, ...(owner !== undefined && { owner }) },
+  };
+}
