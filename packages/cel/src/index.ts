@@ -27,7 +27,7 @@ export type { Declaration } from './types/declaration.ts';
 export * as declare from './types/declare.ts';
 export { escapeProperty } from './types/escape.ts';
 export { declarationOfSchema, type SchemaOptions, type StructuralSchema } from './types/schema.ts';
-export type { Type } from './types/type.ts';
+export { type Type, typeDepth } from './types/type.ts';
 export { elementsOf } from './value/collections.ts';
 export { goTypeOf } from './value/go-type.ts';
 export { type Exotic, toJson } from './value/plain.ts';

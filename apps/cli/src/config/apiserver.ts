@@ -54,6 +54,12 @@ export const apiServerShape = section({
       agents: wholeNumber(10, 10_000_000),
       perAgent: wholeNumber(1, 10_000_000),
     }),
+    objects: section({
+      expressions: wholeNumber(1, 100_000),
+      expressionCharacters: wholeNumber(1000, 10_000_000),
+      webhooks: wholeNumber(1, 100_000),
+      schemas: wholeNumber(1000, 10_000_000),
+    }),
     streams: section({
       total: wholeNumber(1, 1_000_000),
       perWorkspace: wholeNumber(1, 1_000_000),

@@ -28,9 +28,12 @@ export function dynamicAdmission(options: DynamicOptions): readonly AdmissionPlu
 const noVariables = new Map<string, never>();
 
 async function meetsConditions({ conditions, failurePolicy }: Hook, view: View, gate: Gate): Promise<boolean> {
+  const pace = view.request.context.pace();
   const result = await settled(gate, (authorizer) =>
     meets(conditions, new Evaluation(bindingsOf(view, authorizer), noVariables, costOfConditions)),
   );
+  const pausing = pace.pause();
+  if (pausing !== undefined) await pausing;
   if (result.error === undefined) return result.met;
   if (failurePolicy === 'Ignore') return false;
   throw status.forbidden(view.request.resource, view.request.name, result.error);

@@ -2,6 +2,7 @@ import { platformWorkspace, rootCluster } from '@capstan/api';
 import { trustedAuthorities } from '@capstan/pki';
 import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { objectLimits } from '../admission/object-limits.ts';
 import { certificatePlugins } from '../admission/plugins/certificates.ts';
 import { exceptUnitPods } from '../admission/plugins/except-unit-pods.ts';
 import { nodeRestriction } from '../admission/plugins/node-restriction/plugin.ts';
@@ -112,6 +113,7 @@ function admission(
     // After webhooks and policies of tenants, so that none of them can change what it writes.
     requesterStamps({ platform: () => spaces.tree.resolve(platformWorkspace) }),
     ...sharing.plugins,
+    objectLimits(options.limits?.objects),
     rbacEscalation({ objects: cache, rbac, roleIn: (cluster, name) => policyIn(cluster).clusterRole(name) }),
     objectLimit({ cache, limit: options.workspaceObjectLimit }),
     resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),

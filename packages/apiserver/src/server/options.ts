@@ -1,5 +1,6 @@
 import type { EtcdStoreOptions } from '@capstan/store';
 import type { TunnelLimits } from '@capstan/streams';
+import type { ObjectLimits } from '../admission/object-limits.ts';
 import type { AgentArchivesOptions } from '../agent-archives/archives.ts';
 import type { ArtifactLimits } from '../artifacts/store.ts';
 import type { AuditLogOptions } from '../audit/log.ts';
@@ -46,6 +47,8 @@ export interface ServerOptions {
     readonly largeBody?: number;
     /** Bytes of bodies in memory: 256 MiB, and 64 MiB of one organization when absent. */
     readonly bodyBytes?: Partial<ByteBudgetOptions>;
+    /** How large the objects may be that the server compiles. */
+    readonly objects?: Partial<ObjectLimits>;
     /** 20,000 when absent; never more than the process can hold without running out of file descriptors. */
     readonly connections?: number;
     /** From one address, or one /64 network: 2,000 when absent. */

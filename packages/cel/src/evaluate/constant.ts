@@ -1,3 +1,4 @@
+import { patternSteps, spend } from '@capstan/machinery';
 import { compileRegex } from '../library/regex.ts';
 import type { Call, Expression, ListLiteral, MapLiteral } from '../syntax/ast.ts';
 import { children } from '../syntax/children.ts';
@@ -59,5 +60,7 @@ export function instantiationError(root: Expression): string | undefined {
 function compiledPattern({ name, target, args }: Call): unknown {
   if (name !== 'matches' && name !== 'find' && name !== 'findAll') return undefined;
   const pattern = target === undefined ? args[1] : args[0];
-  return pattern?.kind === 'literal' && typeof pattern.value === 'string' ? compileRegex(pattern.value) : undefined;
+  if (pattern?.kind !== 'literal' || typeof pattern.value !== 'string') return undefined;
+  spend(patternSteps(pattern.value));
+  return compileRegex(pattern.value);
 }

@@ -91,6 +91,19 @@ export function map(element: Declaration, maximumSize = Number.MAX_SAFE_INTEGER)
 export function object(name: string, properties: Readonly<Record<string, Declaration>>): Declaration {
   const fields = new Map<string, ObjectField>();
   for (const [property, declaration] of Object.entries(properties)) fields.set(property, { property, declaration });
+  return objectWith(name, fields);
+}
+
+/** The same with fields that are added later: expressions can use those that exist when they are compiled. */
+export function growingObject(name: string): { readonly declaration: Declaration; add(property: string, declaration: Declaration): void } {
+  const fields = new Map<string, ObjectField>();
+  return {
+    declaration: objectWith(name, fields),
+    add: (property, declaration) => void fields.set(property, { property, declaration }),
+  };
+}
+
+function objectWith(name: string, fields: ReadonlyMap<string, ObjectField>): Declaration {
   return {
     type: types.objectOf(name, fields),
     read: (json) =>

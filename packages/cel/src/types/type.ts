@@ -60,6 +60,13 @@ export function parametersOf(type: Type): readonly Type[] {
   }
 }
 
+/** How deep a type is nested: 1 for a plain one. */
+export function typeDepth(type: Type): number {
+  let deepest = 0;
+  for (const part of parametersOf(type)) deepest = Math.max(deepest, typeDepth(part));
+  return deepest + 1;
+}
+
 /** The type as error messages show it: `list(string)`, `map(string, int)`, `!error!`. */
 export function printType(type: Type): string {
   switch (type.kind) {

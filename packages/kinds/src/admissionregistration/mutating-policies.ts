@@ -11,6 +11,7 @@ import {
   textsOf,
 } from '@capstan/machinery';
 import { applyDefaults, made } from '../shared/defaulting.ts';
+import { errorsWithinReach } from '../shared/effort.ts';
 import type { Strategy } from '../strategy.ts';
 import { matchConditionErrors } from './conditions.ts';
 import type { Known } from './expressions/declarations.ts';
@@ -91,7 +92,7 @@ export const mutatingadmissionpolicies: Strategy = {
   default(object) {
     applyDefaults(made(object, 'spec'), { set: { failurePolicy: 'Fail' }, within: { matchConstraints: matchDefaults } });
   },
-  validate: policyErrors,
+  validate: (object) => errorsWithinReach(spec, () => policyErrors(object)),
 };
 
 export const mutatingadmissionpolicybindings: Strategy = {

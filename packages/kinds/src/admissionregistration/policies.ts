@@ -14,6 +14,7 @@ import {
 } from '@capstan/machinery';
 import { keepPart } from '../parts.ts';
 import { applyDefaults, made } from '../shared/defaulting.ts';
+import { errorsWithinReach } from '../shared/effort.ts';
 import { keepMetadata } from '../shared/status.ts';
 import type { Strategy } from '../strategy.ts';
 import { matchConditionErrors } from './conditions.ts';
@@ -144,7 +145,7 @@ export const validatingadmissionpolicies: Strategy = {
     object['status'] = {};
   },
   prepareForUpdate: (object, old) => keepPart(object, old, 'status'),
-  validate: policyErrors,
+  validate: (object) => errorsWithinReach(spec, () => policyErrors(object)),
   resetFields: { main: [['status']], status: [['spec'], ['metadata']] },
   status: {
     prepareForUpdate: (object, old) => {

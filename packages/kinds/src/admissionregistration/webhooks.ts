@@ -15,6 +15,7 @@ import {
   validateLabelSelector,
 } from '@capstan/machinery';
 import { applyDefaults, type Defaults } from '../shared/defaulting.ts';
+import { errorsWithinReach } from '../shared/effort.ts';
 import type { Strategy } from '../strategy.ts';
 import { clientConfigErrors } from './client-config.ts';
 import { matchConditionErrors } from './conditions.ts';
@@ -98,7 +99,7 @@ function configuration(defaults: Defaults): Strategy {
     generation: true,
     requireResourceVersion: true,
     default: (object) => applyDefaults(object, { each: { webhooks: defaults } }),
-    validate: configurationErrors,
+    validate: (object) => errorsWithinReach(webhooks, () => configurationErrors(object)),
   };
 }
 

@@ -14,6 +14,7 @@ import {
 } from '@capstan/machinery';
 import { keepPart } from '../parts.ts';
 import { applyDefaults, type Defaults, made } from '../shared/defaulting.ts';
+import { errorsWithinReach } from '../shared/effort.ts';
 import type { Strategy, StrategyContext } from '../strategy.ts';
 import { ruleErrors } from './rules/errors.ts';
 import { unknownFormats } from './schema.ts';
@@ -114,9 +115,16 @@ const customresourcedefinitions: Strategy = {
   },
   validateCreate: (object, context) => [
     ...fullNameErrors(object),
-    ...inPlace(context, definitionErrors(object, undefined, rulesBeside(undefined))),
+    ...inPlace(
+      context,
+      errorsWithinReach(FieldPath.of('spec'), () => definitionErrors(object, undefined, rulesBeside(undefined))),
+    ),
   ],
-  validateUpdate: (object, old, context) => inPlace(context, definitionErrors(object, old, rulesBeside(old))),
+  validateUpdate: (object, old, context) =>
+    inPlace(
+      context,
+      errorsWithinReach(FieldPath.of('spec'), () => definitionErrors(object, old, rulesBeside(old))),
+    ),
   beforeDeletion: beginDeletion,
   returnDeletedObject: true,
   status: {

@@ -101,8 +101,12 @@ const shortEscapes = new Map([
   ['\\', '\\\\'],
 ]);
 
+/** Most texts need no escapes. */
+const plain = /^[ !#-[\]-~]*$/;
+
 /** A string in Go's %q form. */
 export function quote(text: string): string {
+  if (plain.test(text)) return `"${text}"`;
   return `"${text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escapeCharacter)}"`;
 }
 

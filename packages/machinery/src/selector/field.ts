@@ -19,15 +19,36 @@ export interface FieldSelector {
 
 const termLimit = 256;
 
+/** All terms about one field. */
+interface FieldTerms {
+  readonly field: string;
+  /** The value that it must have; undefined if any will do, null if the terms contradict each other. */
+  wanted: string | null | undefined;
+  readonly unwanted: Set<string>;
+}
+
 class Terms implements FieldSelector {
   readonly requirements: readonly FieldRequirement[];
+  /** A field is read once for each object, however many terms there are about it. */
+  readonly #fields: readonly FieldTerms[];
 
   constructor(requirements: readonly FieldRequirement[]) {
     this.requirements = requirements;
+    const fields = new Map<string, FieldTerms>();
+    for (const { field, operator, value } of requirements) {
+      let terms = fields.get(field);
+      if (terms === undefined) fields.set(field, (terms = { field, wanted: undefined, unwanted: new Set() }));
+      if (operator === '!=') terms.unwanted.add(value);
+      else terms.wanted = terms.wanted === undefined || terms.wanted === value ? value : null;
+    }
+    this.#fields = [...fields.values()];
   }
 
   matches(read: (field: string) => string): boolean {
-    for (const term of this.requirements) if ((read(term.field) === term.value) !== (term.operator === '=')) return false;
+    for (const { field, wanted, unwanted } of this.#fields) {
+      const value = read(field);
+      if ((wanted !== undefined && wanted !== value) || (unwanted.size > 0 && unwanted.has(value))) return false;
+    }
     return true;
   }
 

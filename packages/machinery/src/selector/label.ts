@@ -20,6 +20,7 @@ export interface LabelSelector {
 
 /** Enough for what tools write, but small enough to bound the cost of a request: each requirement is evaluated on every object. */
 const textLimit = 64 * 1024;
+const termLimit = 256;
 
 type Test = (labels: Labels) => boolean;
 
@@ -64,7 +65,11 @@ export function parseLabelSelector(text: string): LabelSelector {
   if (text.length > textLimit) {
     throw badRequest(`the label selector has ${text.length} characters, at most ${textLimit} are allowed: select by fewer values`);
   }
-  return selectorOf(new Parser(scan(text)).parse());
+  const requirements = new Parser(scan(text)).parse();
+  if (requirements.length > termLimit) {
+    throw badRequest(`the label selector has ${requirements.length} terms, at most ${termLimit} are allowed`);
+  }
+  return selectorOf(requirements);
 }
 
 class Parser {

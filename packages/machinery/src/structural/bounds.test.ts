@@ -70,7 +70,9 @@ it('truncates the causes of an invalid object', () => {
     body: 'b'.repeat(30_000),
   }));
   const { details } = invalidObject({ group: 'a', kind: 'A' }, 'one', errors).status;
-  expect(details!.causes!.length).toBe(8);
+  expect(details!.causes!.length).toBe(1);
+  const shorter = errors.map((error) => ({ ...error, body: 'b'.repeat(1000) }));
+  expect(invalidObject({ group: 'a', kind: 'A' }, 'one', shorter).status.details!.causes!.length).toBe(17);
   expect(
     invalidObject({ group: 'a', kind: 'A' }, 'one', [{ ...errors[0]!, body: 'b'.repeat(300_000) }]).status.details!.causes!.length,
   ).toBe(1);

@@ -1,7 +1,8 @@
 import type { FieldError } from '../field/error.ts';
 import * as fieldError from '../field/error.ts';
 import type { FieldPath } from '../field/path.ts';
-import { compilePattern, PatternError } from '../pattern/pattern.ts';
+import { compilePattern, PatternError, patternSteps } from '../pattern/pattern.ts';
+import { spend } from '../work/steps.ts';
 import type { Schema } from './schema.ts';
 import { isSame } from './unchanged.ts';
 
@@ -115,6 +116,7 @@ function checkValues(schema: Schema, exempt: Exempt, at: FieldPath, errors: Fiel
   if (schema.not !== undefined) checkNested(schema.not, nothingExempt, at.child('not'), errors);
   if (schema.pattern === '') return;
   try {
+    spend(patternSteps(schema.pattern));
     compilePattern(schema.pattern);
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;

@@ -18,15 +18,20 @@ export class OutOfBudget extends Error {
   }
 }
 
+/** After so much work, others may run. */
+const workPerPart = 50_000;
+
 export type Bindings = Readonly<Record<string, Binding>>;
 
 /** Evaluates the expressions of one policy for one request. */
 export class Evaluation {
   readonly #bindings: Bindings;
   #left: number;
+  #partEnds: number;
 
   constructor(bindings: Bindings, variables: ReadonlyMap<string, CompiledExpression>, budget: number) {
     this.#left = budget;
+    this.#partEnds = budget - workPerPart;
     this.#bindings = variables.size === 0 ? bindings : { ...bindings, variables: this.#lazily(variables) };
   }
 
@@ -36,6 +41,13 @@ export class Evaluation {
     this.#spend(outcome.work);
     if (outcome.error === undefined) return { value: outcome.value };
     return { error: `expression '${expression.source}' resulted in error: ${outcome.error}` };
+  }
+
+  /** Whether much was evaluated since this was last true. */
+  endsPart(): boolean {
+    if (this.#left > this.#partEnds) return false;
+    this.#partEnds = this.#left - workPerPart;
+    return true;
   }
 
   #spend(work: number): void {

@@ -1,3 +1,4 @@
+import type { Parts } from '@capstan/machinery';
 import { meets } from '../expressions/conditions.ts';
 import { type Bindings, costOfConditions, costOfValidations, Evaluation, OutOfBudget } from '../expressions/evaluation.ts';
 import type { Policy, Validation } from './policy.ts';
@@ -19,21 +20,26 @@ export interface Findings {
 
 const nothing: Findings = { failures: [], annotations: [], annotationErrors: [] };
 const longestMessage = 5 * 1024;
+/** Nobody reads more of them. */
+const mostFailures = 100;
 
-/** Evaluates a policy for one request and one parameter object. Errors in expressions are handled by the failure policy. */
-export function evaluatePolicy(policy: Policy, bindings: Bindings): Findings {
+/** Evaluates a policy for one request and one parameter object, in parts. Errors in expressions are handled by the failure policy. */
+export function* evaluatePolicy(policy: Policy, bindings: Bindings): Parts<Findings> {
   if (policy.conditions.length > 0) {
     const result = meets(policy.conditions, new Evaluation(bindings, policy.variables, costOfConditions));
     if (result.error !== undefined) return mistake(policy, result.error);
     if (!result.met) return nothing;
+    yield;
   }
   try {
     const evaluation = new Evaluation(bindings, policy.variables, costOfValidations);
-    const failures = policy.validations.flatMap((validation, index) => {
+    const failures: Finding[] = [];
+    for (const [index, validation] of policy.validations.entries()) {
       const finding = check(policy, validation, { evaluation, index });
-      return finding === undefined ? [] : [finding];
-    });
-    return { failures, ...annotate(policy, bindings) };
+      if (finding !== undefined && failures.length < mostFailures) failures.push(finding);
+      if (evaluation.endsPart()) yield;
+    }
+    return { failures, ...(yield* annotate(policy, bindings)) };
   } catch (error) {
     if (error instanceof OutOfBudget) return mistake(policy, error.message);
     throw error;
@@ -63,13 +69,14 @@ function messageOf({ message, messageExpression, check: { source } }: Validation
   return message || `failed expression: ${source.trim()}`;
 }
 
-function annotate(policy: Policy, bindings: Bindings): Pick<Findings, 'annotations' | 'annotationErrors'> {
+function* annotate(policy: Policy, bindings: Bindings): Parts<Pick<Findings, 'annotations' | 'annotationErrors'>> {
   const annotations: { key: string; value: string }[] = [];
   const annotationErrors: string[] = [];
   if (policy.auditAnnotations.length === 0) return { annotations, annotationErrors };
   const evaluation = new Evaluation(bindings, policy.variables, costOfValidations);
   for (const { key, value } of policy.auditAnnotations) {
     const result = evaluation.evaluate(value);
+    if (evaluation.endsPart()) yield;
     if (result.error !== undefined) {
       if (policy.failurePolicy === 'Fail') annotationErrors.push(result.error);
     } else if (typeof result.value === 'string' && result.value.trim() !== '') {

@@ -8,7 +8,7 @@ import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { serverContext } from '../../upkeep/context.ts';
 import { Turns } from '../../upkeep/turns.ts';
-import { typeWarnings } from './type-check.ts';
+import { type ExpressionWarning, typeWarnings } from './type-check.ts';
 
 export interface PolicyKeeperOptions {
   readonly backend: Backend;
@@ -59,7 +59,10 @@ export class PolicyKeeper implements Disposable {
       subresource: 'status',
       manager,
       dryRun: false,
-      change: (policy) => ({ object: isUnchecked(policy) ? checked(policy, typeWarnings(policy, catalogs.of(cluster))) : policy }),
+      change: async (policy) => {
+        if (!isUnchecked(policy)) return { object: policy };
+        return { object: checked(policy, await context.pace().run(typeWarnings(policy, catalogs.of(cluster)))) };
+      },
     });
   }
 }
@@ -68,7 +71,7 @@ function isUnchecked(policy: KubeObject): boolean {
   return fieldsOf(policy['status'])['observedGeneration'] !== policy.metadata.generation;
 }
 
-function checked(policy: KubeObject, warnings: ReturnType<typeof typeWarnings>): KubeObject {
+function checked(policy: KubeObject, warnings: readonly ExpressionWarning[]): KubeObject {
   const typeChecking = warnings.length === 0 ? {} : { expressionWarnings: warnings };
   return { ...policy, status: { ...fieldsOf(policy['status']), observedGeneration: policy.metadata.generation, typeChecking } };
 }

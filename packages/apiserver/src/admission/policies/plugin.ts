@@ -1,6 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
-import { settled } from '../../authz/settled.ts';
+import { settledInParts } from '../../authz/settled.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../registry/admission.ts';
+import type { Pace } from '../../registry/pace.ts';
 import { bindingsOf } from '../expressions/bindings.ts';
 import { refusedFor } from '../forbidden.ts';
 import { matchingResource } from '../matching/match.ts';
@@ -39,11 +40,13 @@ interface Denial {
 class PolicyRun {
   readonly #options: PolicyOptions;
   readonly #request: AdmissionRequest;
+  readonly #pace: Pace;
   readonly #denials: Denial[] = [];
 
   constructor(options: PolicyOptions, request: AdmissionRequest) {
     this.#options = options;
     this.#request = request;
+    this.#pace = request.context.pace();
   }
 
   async run(policies: readonly Concerned<Policy>[]): Promise<void> {
@@ -67,6 +70,8 @@ class PolicyRun {
         view ??= await viewOf(this.#request, resource);
         for (const param of await paramsOf(policy, binding, { request: this.#request, resource: params })) {
           this.#take(await this.#evaluate(policy, view, param), { policy, binding, annotations });
+          const pausing = this.#pace.pause();
+          if (pausing !== undefined) await pausing;
         }
       }
     } catch (error) {
@@ -76,8 +81,12 @@ class PolicyRun {
     for (const [key, values] of annotations) this.#request.context.annotate(`${policy.name}/${key}`, [...values].join(', '));
   }
 
-  #evaluate(policy: Policy, view: View, param: KubeObject | null): Findings | Promise<Findings> {
-    return settled(this.#options.authorizer, (authorizer) => evaluatePolicy(policy, bindingsOf(view, authorizer, param)));
+  #evaluate(policy: Policy, view: View, param: KubeObject | null): Promise<Findings> {
+    return settledInParts(
+      this.#options.authorizer,
+      (parts) => this.#pace.run(parts),
+      (authorizer) => evaluatePolicy(policy, bindingsOf(view, authorizer, param)),
+    );
   }
 
   #misconfigured(policy: Policy, binding: PolicyBinding | undefined, { message }: Misconfigured): void {

@@ -1,10 +1,11 @@
-import type { JsonObject, KubeObject } from '@capstan/machinery';
+import { type JsonObject, type KubeObject, whole } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtinCatalog } from '../../registry/catalog.ts';
 import { startTestServer, type TestServer } from '../../testing/harness.ts';
-import { typeWarnings } from './type-check.ts';
+import { type ExpressionWarning, typeWarnings } from './type-check.ts';
 
 const catalog = builtinCatalog();
+const warningsOf = (...given: Parameters<typeof typeWarnings>): ExpressionWarning[] => whole(typeWarnings(...given));
 
 function policy(spec: JsonObject, resources = ['deployments']): KubeObject {
   const resourceRules = [{ apiGroups: ['apps'], apiVersions: ['v1'], operations: ['*'], resources }];
@@ -34,12 +35,12 @@ describe('type checking of a policy', () => {
       { ...check('object.nope'), matchConstraints: { resourceRules: [{ apiGroups: ['*'], apiVersions: ['v1'], resources: ['pods'] }] } },
     ],
   ])('does not warn about %s', (_, spec) => {
-    expect(typeWarnings(policy(spec), catalog)).toEqual([]);
+    expect(warningsOf(policy(spec), catalog)).toEqual([]);
   });
 
   it('warns about operands that cannot be compared, in an expression or its message', () => {
     const spec = check("object.spec.replicas > '1'", { messageExpression: "'got ' + object.spec.replicas" });
-    expect(typeWarnings(policy(spec), catalog)).toEqual([
+    expect(warningsOf(policy(spec), catalog)).toEqual([
       {
         fieldRef: 'spec.validations[0].expression',
         warning:
@@ -50,7 +51,7 @@ describe('type checking of a policy', () => {
   });
 
   it('warns about a missing field, for each kind without the field', () => {
-    const found = typeWarnings(
+    const found = warningsOf(
       policy(check('object.spec.updateStrategy.type == "x"'), ['deployments', 'daemonsets', 'statefulsets']),
       catalog,
     );
@@ -64,7 +65,7 @@ describe('type checking of a policy', () => {
       variables: [{ name: 'count', expression: 'object.spec.replicas' }],
       validations: [{ expression: "variables.count == 'a'" }, { expression: 'params.data == 1' }],
     };
-    expect(typeWarnings(policy(spec), catalog).map(({ fieldRef }) => fieldRef)).toEqual([
+    expect(warningsOf(policy(spec), catalog).map(({ fieldRef }) => fieldRef)).toEqual([
       'spec.validations[0].expression',
       'spec.validations[1].expression',
     ]);
@@ -72,7 +73,7 @@ describe('type checking of a policy', () => {
 
   it('terminates for recursive kinds', () => {
     const resourceRules = [{ apiGroups: ['apiextensions.k8s.io'], apiVersions: ['v1'], resources: ['customresourcedefinitions'] }];
-    expect(typeWarnings(policy({ ...check("object.spec.group == 'a'"), matchConstraints: { resourceRules } }), catalog)).toEqual([]);
+    expect(warningsOf(policy({ ...check("object.spec.group == 'a'"), matchConstraints: { resourceRules } }), catalog)).toEqual([]);
   });
 });
 

@@ -1,7 +1,6 @@
 import type { Known } from '@capstan/kinds';
 import { anything, compileExpression, typedDeclaration, Variables } from '@capstan/kinds';
-import type { KubeObject } from '@capstan/machinery';
-import { type Fields, fieldsOf, itemsOf, textOf, textsOf } from '@capstan/machinery';
+import { type Fields, fieldsOf, itemsOf, type KubeObject, type Parts, shorten, textOf, textsOf } from '@capstan/machinery';
 import type { Catalog } from '../../registry/catalog.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { Misconfigured, paramResource } from './params.ts';
@@ -14,30 +13,45 @@ export interface ExpressionWarning {
 
 /** Further kinds are not checked, as in Kubernetes. */
 const mostKinds = 10;
+/** Warnings are stored in the policy, which must not grow much through them. */
+const mostWarnings = 100;
+const longestProblem = 2048;
 
 /**
  * Type errors in the expressions of a policy, for the kinds it applies to. Such a policy is accepted and fails when it evaluates these
  * objects, so its author gets a warning in advance.
  */
-export function typeWarnings(policy: KubeObject, catalog: Catalog): ExpressionWarning[] {
+export function* typeWarnings(policy: KubeObject, catalog: Catalog): Parts<ExpressionWarning[]> {
   const spec = fieldsOf(policy['spec']);
   const params = paramsResource(spec, catalog);
-  const kinds = kindsOf(spec, catalog).map((resource) => ({ resource, variables: typedVariables(spec, resource, params) }));
-  const warningsAt = (fieldRef: string, expression: string): ExpressionWarning[] => {
-    const problems = kinds.flatMap(({ resource: { group, version, kind }, variables }) => {
+  const kinds: { readonly resource: Resource; readonly variables: Variables }[] = [];
+  for (const resource of kindsOf(spec, catalog)) {
+    kinds.push({ resource, variables: typedVariables(spec, resource, params) });
+    yield;
+  }
+  const warnings: ExpressionWarning[] = [];
+  for (const [fieldRef, expression] of expressionsOf(spec)) {
+    const problems: string[] = [];
+    for (const { resource, variables } of kinds) {
+      const { group, version, kind } = resource;
       const { error } = compileExpression(expression, variables.declarations(), anything);
-      return error === undefined ? [] : [`${group}/${version}, Kind=${kind}: ${error}\n`];
-    });
-    return problems.length === 0 ? [] : [{ fieldRef, warning: problems.join('\n') }];
-  };
-  return itemsOf(spec['validations']).flatMap((validation, index) => {
+      if (error !== undefined) problems.push(`${group}/${version}, Kind=${kind}: ${shorten(error, longestProblem)}\n`);
+      yield;
+    }
+    if (problems.length > 0) warnings.push({ fieldRef, warning: problems.join('\n') });
+    if (warnings.length === mostWarnings) break;
+  }
+  return warnings;
+}
+
+/** The expressions that are checked, by the field that holds them. */
+function* expressionsOf(spec: Readonly<Fields>): Iterable<[fieldRef: string, expression: string]> {
+  for (const [index, validation] of itemsOf(spec['validations']).entries()) {
     const at = `spec.validations[${index}]`;
+    yield [`${at}.expression`, textOf(validation['expression'])];
     const message = textOf(validation['messageExpression']);
-    return [
-      ...warningsAt(`${at}.expression`, textOf(validation['expression'])),
-      ...(message === '' ? [] : warningsAt(`${at}.messageExpression`, message)),
-    ];
-  });
+    if (message !== '') yield [`${at}.messageExpression`, message];
+  }
 }
 
 function typedVariables(spec: Readonly<Fields>, resource: Resource, params: Resource | undefined): Variables {

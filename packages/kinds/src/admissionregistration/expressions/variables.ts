@@ -1,4 +1,4 @@
-import { type Declaration, declare, type Value } from '@capstan/cel';
+import { type Declaration, declare, typeDepth, type Value } from '@capstan/cel';
 import { type Fields, textOf } from '@capstan/machinery';
 import { declarationsFor, type Known } from './declarations.ts';
 import { anything, type CompiledExpression, compileExpression } from './expression.ts';
@@ -11,11 +11,16 @@ export class Held {
   }
 }
 
+/** A variable whose type is nested deeper is checked when it is used: types are compared part by part. */
+const deepestType = 64;
+
 /** The variables of a policy: each may use the ones before it and is computed on first use. */
 export class Variables {
   readonly compiled = new Map<string, CompiledExpression>();
   readonly #known: Known;
-  readonly #declarations = Object.create(null) as Record<string, Declaration>;
+  readonly #declared = declare.growingObject('kubernetes.variables');
+  /** By what else is known, so that adding a variable does not list all others again. */
+  readonly #declarations = new Map<string, ReadonlyMap<string, Declaration>>();
 
   constructor(known: Known) {
     this.#known = known;
@@ -30,9 +35,14 @@ export class Variables {
   add(name: string, expression: string): CompiledExpression {
     const compiled = compileExpression(expression, this.#allOf(this.#known), anything);
     this.compiled.set(name, compiled);
-    const type = compiled.program?.type ?? declare.dyn.type;
+    const type = compiled.program?.type;
     const read = (held: unknown): Value => (held as Held).value;
-    this.#declarations[name] = { type, read, maximumSize: Number.MAX_SAFE_INTEGER, minimumBytes: 1 };
+    this.#declared.add(name, {
+      type: type === undefined || typeDepth(type) > deepestType ? declare.dyn.type : type,
+      read,
+      maximumSize: Number.MAX_SAFE_INTEGER,
+      minimumBytes: 1,
+    });
     return compiled;
   }
 
@@ -42,6 +52,12 @@ export class Variables {
   }
 
   #allOf(known: Known): ReadonlyMap<string, Declaration> {
-    return declarationsFor({ ...known, variables: declare.object('kubernetes.variables', this.#declarations) });
+    const key = `${known.params}/${known.authorizer}`;
+    let all = this.#declarations.get(key);
+    if (all === undefined) {
+      all = declarationsFor({ ...known, variables: this.#declared.declaration });
+      this.#declarations.set(key, all);
+    }
+    return all;
   }
 }

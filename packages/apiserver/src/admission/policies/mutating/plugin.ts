@@ -1,6 +1,7 @@
-import { type KubeObject, StatusError, sameJson } from '@capstan/machinery';
-import { settled } from '../../../authz/settled.ts';
+import { type KubeObject, type Parts, StatusError, sameJson } from '@capstan/machinery';
+import { settled, settledInParts } from '../../../authz/settled.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../../registry/admission.ts';
+import type { Pace } from '../../../registry/pace.ts';
 import { Rounds } from '../../../registry/reinvocation.ts';
 import type { Resource } from '../../../registry/resource.ts';
 import { bindingsOf } from '../../expressions/bindings.ts';
@@ -47,6 +48,11 @@ interface Invocation {
   readonly param: KubeObject | null;
 }
 
+interface Mutated {
+  readonly object: KubeObject;
+  readonly failures: readonly string[];
+}
+
 interface Denial {
   readonly message: string;
   readonly reason: 'Forbidden' | 'Invalid';
@@ -57,12 +63,14 @@ class MutatingRound {
   readonly #options: PolicyOptions;
   readonly #request: AdmissionRequest;
   readonly #rounds: Rounds;
+  readonly #pace: Pace;
   readonly #denials: Denial[] = [];
 
   constructor(options: PolicyOptions, request: AdmissionRequest) {
     this.#options = options;
     this.#request = request;
     this.#rounds = Rounds.of(request, pluginName);
+    this.#pace = request.context.pace();
   }
 
   async run(policies: readonly Concerned<MutatingPolicy>[]): Promise<void> {
@@ -107,6 +115,8 @@ class MutatingRound {
   /** True if a mutation was made, even one that changed nothing. */
   async #invoke(invocation: Invocation): Promise<boolean> {
     const { policy, param, resource, id } = invocation;
+    const pausing = this.#pace.pause();
+    if (pausing !== undefined) await pausing;
     const view = await viewOf(this.#request, resource);
     if (policy.conditions.length > 0) {
       const result = await settled(this.#options.authorizer, (authorizer) =>
@@ -122,8 +132,10 @@ class MutatingRound {
   }
 
   async #change(invocation: Invocation, view: View): Promise<boolean> {
-    const { object: next, failures } = await settled(this.#options.authorizer, (authorizer) =>
-      this.#mutated(invocation, view, bindingsOf(view, authorizer, invocation.param)),
+    const { object: next, failures } = await settledInParts<Mutated>(
+      this.#options.authorizer,
+      (parts) => this.#pace.run(parts),
+      (authorizer) => this.#mutated(invocation, view, bindingsOf(view, authorizer, invocation.param)),
     );
     for (const why of failures) this.#deny(why, invocation);
     if (next !== view.object && !sameJson(next, view.object)) {
@@ -134,7 +146,7 @@ class MutatingRound {
   }
 
   /** Applies the mutations in order, each to the result of the previous one. A failed mutation changes nothing. */
-  #mutated({ policy }: Invocation, view: View, bindings: ReturnType<typeof bindingsOf>): { object: KubeObject; failures: string[] } {
+  *#mutated({ policy }: Invocation, view: View, bindings: ReturnType<typeof bindingsOf>): Parts<Mutated> {
     const failures: string[] = [];
     const form: Form = { resource: view.resource, shape: this.#request.shape };
     let current = view.object!;
@@ -146,6 +158,7 @@ class MutatingRound {
         if (!(error instanceof FailedMutation)) throw error;
         failures.push(error.message);
       }
+      yield;
     }
     return { object: current, failures };
   }
