@@ -11,8 +11,13 @@ export class BodyFault extends Error {
   }
 }
 
-/** Reads a body up to the limit. */
-export function readBody(incoming: IncomingMessage, limit: number): Promise<string> {
+/** Counts bytes that are held in memory. Throws if there are too many. */
+export interface ByteCount {
+  take(bytes: number): void;
+}
+
+/** Reads a body up to the limit. Its bytes are counted in the share. */
+export function readBody(incoming: IncomingMessage, limit: number, share?: ByteCount): Promise<string> {
   const tooLarge = (): BodyFault => new BodyFault('too-large', `Expected a body of at most ${limit} bytes.`);
   const incomplete = (): BodyFault => new BodyFault('incomplete', 'The body was not sent completely.');
   if (Number(incoming.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge());
@@ -21,10 +26,15 @@ export function readBody(incoming: IncomingMessage, limit: number): Promise<stri
     let size = 0;
     incoming.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > limit) {
+      try {
+        if (size > limit) throw tooLarge();
+        share?.take(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
         incoming.removeAllListeners('data').pause();
-        reject(tooLarge());
-      } else chunks.push(chunk);
+        chunks.length = 0;
+        reject(error);
+      }
     });
     incoming.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
     incoming.on('error', () => reject(incomplete()));

@@ -1,4 +1,5 @@
 import { ApiError, ConnectionError, type Received, type Transport } from '@capstan/client';
+import type { ByteCount } from './body.ts';
 
 /** A request to the API server, with the caller's own token. */
 export interface UpstreamCall {
@@ -23,9 +24,12 @@ const largestAnswer = 64 * 1024 * 1024;
  */
 export class Upstream {
   readonly #transport: Transport;
+  readonly #share: ByteCount | undefined;
 
-  constructor(transport: Transport) {
+  /** Responses are counted in the share. */
+  constructor(transport: Transport, share?: ByteCount) {
     this.#transport = transport;
+    this.#share = share;
   }
 
   async json<T>(call: UpstreamCall): Promise<T> {
@@ -34,7 +38,7 @@ export class Upstream {
 
   async text(call: UpstreamCall): Promise<string> {
     const answer = await this.#send(call, false);
-    const text = await bodyOf(answer);
+    const text = await bodyOf(answer, this.#share);
     if (answer.code < 200 || answer.code > 299) throw ApiError.of(answer.code, text, answer.header('retry-after'));
     return text;
   }
@@ -42,7 +46,8 @@ export class Upstream {
   /** A long-lived response, on a connection of its own. Its body must be read or destroyed. */
   async open(call: UpstreamCall): Promise<Received> {
     const answer = await this.#send(call, true);
-    if (answer.code < 200 || answer.code > 299) throw ApiError.of(answer.code, await bodyOf(answer), answer.header('retry-after'));
+    if (answer.code < 200 || answer.code > 299)
+      throw ApiError.of(answer.code, await bodyOf(answer, this.#share), answer.header('retry-after'));
     return answer;
   }
 
@@ -63,18 +68,27 @@ export class Upstream {
   }
 }
 
-async function bodyOf(answer: Received): Promise<string> {
+async function bodyOf(answer: Received, share: ByteCount | undefined): Promise<string> {
   let text = '';
   let isTooLarge = false;
+  let refusal: unknown;
   try {
     await answer.read(longestSilence, (piece) => {
+      try {
+        share?.take(piece.length);
+      } catch (error) {
+        refusal = error;
+        return answer.destroy();
+      }
       text += piece;
       isTooLarge = text.length > largestAnswer;
       if (isTooLarge) answer.destroy();
     });
   } catch (error) {
+    if (refusal !== undefined) throw refusal;
     if (isTooLarge) throw new ConnectionError('failed', `an answer of the API server is larger than ${largestAnswer} bytes`);
     throw error;
   }
+  if (refusal !== undefined) throw refusal;
   return text;
 }

@@ -328,12 +328,23 @@ describe('the launcher', () => {
   });
 });
 
+/** Without the shells that end them with their supervisor. */
 function childrenOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  const all = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  return all.filter((child) => !commandOf(child).includes('watchdog'));
+}
+
+function commandOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    // It has just ended.
+    return ['watchdog'];
+  }
 }
 
 function childOf(pid: number, command: string): number {
-  const found = childrenOf(pid).filter((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0').includes(command));
+  const found = childrenOf(pid).filter((child) => commandOf(child).includes(command));
   if (found.length !== 1) throw new Error(`expected one child of ${pid} that runs ${command}, found ${found.join(', ') || 'none'}`);
   return found[0]!;
 }

@@ -74,7 +74,7 @@ export abstract class BaseExchange {
 
   set client(client: ClientAccount | undefined) {
     this.#client = client;
-    if (client !== undefined) this.connection.owner = client.tenant;
+    if (client !== undefined && this.connection.owner !== client.tenant) this.connection.belongsTo(client.tenant, client.mostConnections);
   }
 
   get answered(): boolean {

@@ -41,6 +41,8 @@ export interface ConnectionOptions {
   readonly clock: number;
   readonly timeouts: ConnectionTimeouts;
   readonly onKnown: (connection: Connection) => void;
+  /** Called before its owner changes: they may have this many connections. */
+  readonly onOwner: (connection: Connection, owner: string, most: number) => void;
 }
 
 /**
@@ -54,6 +56,7 @@ export class Connection {
   isKnown = false;
   /** The tenant whose requests came last. */
   owner = '';
+  readonly #onOwner: ConnectionOptions['onOwner'];
   /** Bytes that the client had not read at the last check. */
   unsent = 0;
   readonly #raw: Socket;
@@ -78,7 +81,8 @@ export class Connection {
   /** Whether part of a header has arrived. */
   #isPartial = false;
 
-  constructor(raw: Socket, source: string, { began, clock, timeouts, onKnown }: ConnectionOptions) {
+  constructor(raw: Socket, source: string, { began, clock, timeouts, onKnown, onOwner }: ConnectionOptions) {
+    this.#onOwner = onOwner;
     this.#raw = raw;
     this.source = source;
     this.began = began;
@@ -91,6 +95,11 @@ export class Connection {
   known(): void {
     this.isKnown = true;
     this.#onKnown(this);
+  }
+
+  belongsTo(owner: string, most: number): void {
+    this.#onOwner(this, owner, most);
+    this.owner = owner;
   }
 
   /** The handshake is complete. */

@@ -107,6 +107,26 @@ describe('connections', () => {
     expect([all.ended.get('displaced'), all.ended.get('refused')]).toEqual([1, 2]);
   });
 
+  test('of one tenant are limited, wherever they come from: the oldest idle one makes room', () => {
+    const all = connections({ overall: 100, perAddress: 100 });
+    const sockets = Array.from({ length: 4 }, (_, index) => socket(`10.0.0.${index}`));
+    const opened = sockets.map((one) => all.admit(one)!);
+    for (const one of opened.slice(0, 3)) one.belongsTo('/greedy', 3);
+    opened[3]!.belongsTo('/small', 3);
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false, false, false, false]);
+    const last = socket('10.0.0.9');
+    all.admit(last)!.belongsTo('/greedy', 3);
+    expect([...sockets, last].map(({ destroyed }) => destroyed)).toEqual([true, false, false, false, false]);
+    expect(all.count).toBe(4);
+  });
+
+  test('of one tenant are never more than three quarters of all', () => {
+    const all = connections({ overall: 4, perAddress: 100 });
+    const sockets = Array.from({ length: 4 }, () => socket('10.0.0.1'));
+    for (const one of sockets) all.admit(one)!.belongsTo('/greedy', Number.POSITIVE_INFINITY);
+    expect(sockets.filter(({ destroyed }) => destroyed)).toHaveLength(1);
+  });
+
   test('are not charged for time in which the process was suspended', () => {
     const all = new Connections({
       limits: { overall: 10, perAddress: 10, fromLoopback: 10 },

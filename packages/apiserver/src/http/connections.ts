@@ -24,6 +24,8 @@ type Ending = Failure | 'refused' | 'displaced';
 
 /** An unauthenticated connection older than this, in milliseconds, has had time for a handshake and a first request. */
 const grace = 500;
+/** The part of all connections that one tenant may have. */
+const largestShare = 0.75;
 const none = new Set<never>();
 /** How many unauthenticated connections are checked to find an idle one. */
 const mostLookedAt = 16;
@@ -46,6 +48,8 @@ export class Connections implements Disposable {
   /** Connections that nobody has authenticated on, oldest first. */
   readonly #strangers = new Set<Connection>();
   readonly #sources = new Map<string, Source>();
+  /** By owner, oldest first. */
+  readonly #owners = new Map<string, Set<Connection>>();
   readonly #ended = new Map<Ending, number>();
   readonly #timer: NodeJS.Timeout;
   #clock = 0;
@@ -166,7 +170,7 @@ export class Connections implements Disposable {
       this.#strangers.delete(known);
     };
     const { timeouts } = this.#options;
-    const connection = new Connection(raw, name, { began: this.#now(), clock: this.#clock, timeouts, onKnown });
+    const connection = new Connection(raw, name, { began: this.#now(), clock: this.#clock, timeouts, onKnown, onOwner: this.#onOwner });
     source.count++;
     strangers.add(connection);
     this.#strangers.add(connection);
@@ -197,8 +201,31 @@ export class Connections implements Disposable {
     return false;
   }
 
+  /** A tenant that has too many connections loses the oldest idle one of them, or else the one that it has just opened. */
+  readonly #onOwner = (connection: Connection, owner: string, most: number): void => {
+    this.#disown(connection);
+    let own = this.#owners.get(owner);
+    if (own === undefined) this.#owners.set(owner, (own = new Set()));
+    if (own.size >= Math.min(most, Math.ceil(this.#options.limits.overall * largestShare))) {
+      this.#countEnded('displaced');
+      const victim = idleOf(own) ?? connection;
+      if (victim !== connection) this.#remove(victim);
+      victim.destroy();
+      if (victim === connection) return;
+    }
+    own.add(connection);
+    // Its set may have been removed with its last member.
+    this.#owners.set(owner, own);
+  };
+
+  #disown(connection: Connection): void {
+    const own = this.#owners.get(connection.owner);
+    if (own?.delete(connection) === true && own.size === 0) this.#owners.delete(connection.owner);
+  }
+
   #remove(connection: Connection): void {
     if (!this.#open.delete(connection)) return;
+    this.#disown(connection);
     this.#strangers.delete(connection);
     const source = this.#sources.get(connection.source)!;
     source.strangers.delete(connection);
@@ -208,4 +235,13 @@ export class Connections implements Disposable {
   #countEnded(why: Ending): void {
     this.#ended.set(why, (this.#ended.get(why) ?? 0) + 1);
   }
+}
+
+function idleOf(connections: ReadonlySet<Connection>): Connection | undefined {
+  let left = mostLookedAt;
+  for (const connection of connections) {
+    if (left-- === 0) return undefined;
+    if (connection.isIdle) return connection;
+  }
+  return undefined;
 }

@@ -29,6 +29,8 @@ export interface ByteAccount {
 export interface ClientAccount {
   /** Those with the same name share what the server has. */
   readonly tenant: string;
+  /** How many connections those with the same name may have. */
+  readonly mostConnections: number;
   /** Bytes of responses that it has not read yet. */
   readonly unsent: ByteAccount;
   /** Resolves when a piece of long work for it may run. */

@@ -10,11 +10,15 @@ export interface ClientsOptions {
   readonly work: WorkQueue;
   /** Bytes of responses that clients have not read. */
   readonly unsent: ByteBudget;
+  /** How many connections one tenant, and one agent, may have: three quarters of all, and 64, by default. */
+  readonly connections?: { readonly people?: number; readonly agents?: number };
   /** How much processor time of one turn of the event loop a tenant gets before its requests wait, in milliseconds. */
   readonly perTurn?: number;
   /** Requests with longer bodies are large: those of a tenant run one after another. */
   readonly largeBody?: number;
 }
+
+const usualConnections = { people: Number.POSITIVE_INFINITY, agents: 64 };
 
 /** What the requests of one user share with those of the same tenant. */
 export interface Client extends ClientAccount {
@@ -39,7 +43,8 @@ export class Clients {
     if (client === undefined) {
       const { unsent, work } = this.#options;
       const account: ByteAccount = { take: (bytes) => unsent.take(line, bytes), give: (bytes) => unsent.give(line, bytes) };
-      this.#known.set(line, (client = { line, tenant: line.tenant, unsent: account, turn: () => work.turn(line) }));
+      const mostConnections = this.#options.connections?.[line.level] ?? usualConnections[line.level];
+      this.#known.set(line, (client = { line, tenant: line.tenant, mostConnections, unsent: account, turn: () => work.turn(line) }));
     }
     return client;
   }

@@ -44,6 +44,12 @@ function newLine(cluster: string, user: User, organizationOf: OrganizationOf): L
   return { level: 'people', tenant, workspace: `${tenant}:${payer}`, user: `${tenant}/${home ?? ''}/${name}` };
 }
 
+/** The line of unauthenticated clients from one source. */
+export function strangerLine(source: string): Line {
+  const tenant = `?${source}`;
+  return { level: 'people', tenant, workspace: tenant, user: tenant };
+}
+
 function single(level: Level, name: string): Line {
   const tenant = `@${name}`;
   return { level, tenant, workspace: tenant, user: tenant };

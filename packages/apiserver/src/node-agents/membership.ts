@@ -111,8 +111,10 @@ export class NodeMembership {
     if (!isReplay) return;
     const { node } = enrollment.spec;
     const message = `the token of the NodeEnrollment ${enrollment.metadata.name} for the node ${node} was used again, with another key`;
-    log(message);
-    if (isNews) await this.#warn({ node, uid }, { reason: 'TokenReplayed', message });
+    if (isNews) {
+      log(message);
+      await this.#warn({ node, uid }, { reason: 'TokenReplayed', message });
+    }
     throw refused('TokenReplayed', node);
   }
 

@@ -82,6 +82,9 @@ describe('enrolment', () => {
     expect(await warnings('a2')).toEqual(['TokenReplayed']);
     expect((await getEnrollment('join-a2')).status?.replay).toBeDefined();
     expect(lines.join()).toContain('join-a2');
+    // Whoever has a spent token cannot fill the log with it.
+    for (let index = 0; index < 5; index++) await enroll(server, { token, node: 'a2', key: newKey() });
+    expect(lines.filter((line) => line.includes('join-a2'))).toHaveLength(1);
   });
 
   test('with one token and many keys at once succeeds for one of them', async () => {

@@ -149,6 +149,7 @@ const rest = [
   ['read debugging pages', '/debug/pprof/', {}],
   ['read the Lease of an API server', '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases', {}],
   ['write a Lease of the platform', `${platformPath}/apis/coordination.k8s.io/v1/namespaces/kube-system/leases`, post()],
+  ['fill the store with Leases', `${platformPath}/apis/coordination.k8s.io/v1/${own}/leases`, post({ metadata: { name: 'another' } })],
   ['delete its Leases', `${platformPath}/apis/coordination.k8s.io/v1/${own}/leases`, { method: 'DELETE' }],
 ] as const;
 

@@ -16,12 +16,13 @@ import { handleResource } from '../handlers/resources.ts';
 import type { Serving } from '../handlers/serving.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { replyError } from '../http/reply.ts';
+import { sourceOf } from '../http/source.ts';
 import { warningHeaders } from '../http/warnings.ts';
 import { type ByteBudget, HeldBytes } from '../limits/byte-budget.ts';
 import type { Flow } from '../limits/classifier.ts';
 import type { Client, Clients } from '../limits/clients.ts';
 import type { InFlight } from '../limits/in-flight.ts';
-import { type Line, lineOf, type OrganizationOf } from '../limits/line.ts';
+import { type Line, lineOf, type OrganizationOf, strangerLine } from '../limits/line.ts';
 import type { OpenCount } from '../limits/open-count.ts';
 import type { RequestClass } from '../limits/places.ts';
 import type { ServerMetrics } from '../metrics/metrics.ts';
@@ -197,13 +198,15 @@ export class Pipeline {
   }
 
   /** Those who look into workspaces of others through a view do so at their own expense. */
-  #lineOf({ place, cluster }: RequestInfo | AwayRequest, user: User): Line {
+  #lineOf({ remoteAddress }: Exchange, { place, cluster }: RequestInfo | AwayRequest, user: User): Line {
+    // Nobody knows who they are, but one source must not speak for all of them.
+    if (user === anonymous) return strangerLine(sourceOf(remoteAddress));
     return lineOf(place.kind === 'view' ? rootCluster : cluster, user, this.#options.organizationOf);
   }
 
   /** Watches and streams stay open, so they are counted separately and do not occupy a place in the queues. */
   async #open(count: OpenCount, exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
-    const line = this.#lineOf(info, user);
+    const line = this.#lineOf(exchange, info, user);
     exchange.client = this.#options.clients.of(line);
     count.open(line, user);
     exchange.onClose(() => count.close(line));
@@ -222,7 +225,7 @@ export class Pipeline {
   async #inTurn(exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
     const { inFlight, clients } = this.#options;
     const kind: RequestClass = exchange.method === 'GET' || exchange.method === 'HEAD' ? 'readonly' : 'mutating';
-    const line = this.#lineOf(info, user);
+    const line = this.#lineOf(exchange, info, user);
     const client = clients.of(line);
     exchange.client = client;
     if (kind === 'mutating' && exchange.headers['content-length'] !== '0') return this.#afterBody(exchange, info, { user, client });

@@ -15,5 +15,6 @@ export function clientsOf({ limits }: ServerOptions, metrics: ServerMetrics): Cl
   const unsent = new ByteBudget({ ...unsentLimits, ...limits?.unsentBytes });
   metrics.gauge({ name: 'capstan_work_waiting', help: 'Pieces of work that wait for their turn.', value: () => work.waiting });
   metrics.gauge({ name: 'capstan_unsent_bytes', help: 'Bytes of long responses that clients have not read.', value: () => unsent.total });
-  return new Clients({ time, work, unsent, ...(limits?.largeBody !== undefined && { largeBody: limits.largeBody }) });
+  const connections = { ...(limits?.connectionsPerTenant !== undefined && { people: limits.connectionsPerTenant }) };
+  return new Clients({ time, work, unsent, connections, ...(limits?.largeBody !== undefined && { largeBody: limits.largeBody }) });
 }

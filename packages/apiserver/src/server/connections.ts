@@ -12,7 +12,7 @@ const few = 1_000;
 const quietFor = 60_000;
 
 /** How many connections the server holds, from where, and how long clients may keep it waiting. */
-export function connectionOptions({ limits, log }: ServerOptions): Pick<ListenerOptions, 'limits' | 'timeouts' | 'onError'> {
+export function connectionOptions({ limits, log }: ServerOptions): Pick<ListenerOptions, 'limits' | 'timeouts' | 'handshakes' | 'onError'> {
   const wanted = limits?.connections ?? mostConnections;
   const overall = affordableConnections(wanted);
   if (overall < (limits?.connections ?? few))
@@ -27,6 +27,7 @@ export function connectionOptions({ limits, log }: ServerOptions): Pick<Listener
       unsentPerTenant: limits?.unsentBytes?.perTenant ?? unsentLimits.perTenant,
     },
     timeouts: limits?.timeouts ?? {},
+    handshakes: limits?.handshakes ?? {},
     onError: (error) => {
       if (Date.now() < quietUntil) return;
       quietUntil = Date.now() + quietFor;

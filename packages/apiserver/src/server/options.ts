@@ -9,6 +9,7 @@ import type { KubeletOptions } from '../connect/kubelet.ts';
 import type { NodeSubresource } from '../connect/node-subresource.ts';
 import type { Tunnels } from '../connect/tunnels.ts';
 import type { ConnectionTimeouts } from '../http/connection.ts';
+import type { HandshakeLimits } from '../http/handshakes.ts';
 import type { OutboundOptions } from '../http/outbound.ts';
 import type { ByteBudgetOptions } from '../limits/byte-budget.ts';
 import type { InFlightOptions } from '../limits/in-flight.ts';
@@ -53,6 +54,10 @@ export interface ServerOptions {
     readonly connections?: number;
     /** From one address, or one /64 network: 2,000 when absent. */
     readonly connectionsPerAddress?: number;
+    /** Of one organization, wherever from: three quarters of all when absent. */
+    readonly connectionsPerTenant?: number;
+    /** TLS handshakes: 500 in a second after a burst of 200 when absent. */
+    readonly handshakes?: Partial<HandshakeLimits>;
     /** From the machine itself, where proxies and tunnels may stand for everybody: as many as overall when absent. */
     readonly connectionsFromLoopback?: number;
     /** How long clients may keep the server waiting. */

@@ -26,6 +26,8 @@ export class Streams {
   readonly #open = new Set<AbortController>();
   readonly #byUser = new Map<string, number>();
   #isClosed = false;
+  /** Called when a response becomes a stream: streams are counted apart from requests. */
+  onBegin: ((response: ServerResponse) => void) | undefined;
 
   constructor(limits: StreamLimits) {
     this.limits = limits;
@@ -44,6 +46,7 @@ export class Streams {
     const controller = new AbortController();
     const abort = (): void => controller.abort();
     this.#open.add(controller);
+    this.onBegin?.(response);
     response.on('close', abort);
     let isCounted = false;
     return {

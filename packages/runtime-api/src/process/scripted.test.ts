@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { restPath } from '@capstan/api';
 import type { Outgoing, Received, Transport } from '@capstan/client';
 import { Metrics } from '@capstan/machinery';
@@ -68,6 +68,31 @@ test('events that break off tell their readers why', async () => {
   await using server = await startScripted(() => broken);
   const response = await fetch(`${server.url}/gpu-units`, { headers });
   expect(await response.text()).toContain('event: error\ndata: {"type":"https://capstan.dev/problems/internal"');
+});
+
+describe('clients that want a lot', () => {
+  const item = { metadata: { name: 'u', resourceVersion: '5' }, spec: { args: ['x'.repeat(100_000)] } };
+  const list = JSON.stringify({ kind: 'List', metadata: { resourceVersion: '5' }, items: Array.from({ length: 100 }, () => item) });
+  const pieces = Array.from({ length: Math.ceil(list.length / 65_536) }, (_, index) => list.slice(index * 65_536, (index + 1) * 65_536));
+  const dial = (port: number): Socket => {
+    const socket = connect(port, '127.0.0.1');
+    socket.pause().on('error', () => {});
+    socket.write(`GET /clusters/root${restPath}/gpu-units HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer mallory\r\n\r\n`);
+    return socket;
+  };
+
+  test('and do not read cannot fill the memory, and are closed', async () => {
+    await using server = await startScripted(() => received(200, pieces), 300);
+    const sockets = Array.from({ length: 30 }, () => dial(server.port));
+    const held = (): number => Number(/^capstan_rest_held_bytes (\d+)/m.exec(server.metrics.text())?.[1]);
+    await expect.poll(held).toBeGreaterThan(10_000_000);
+    expect(held()).toBeLessThanOrEqual(64 << 20);
+    const other = await fetch(`${server.url}/gpu-units`, { headers: { authorization: 'Bearer alice' } });
+    expect(other.status).toBe(200);
+    await other.arrayBuffer();
+    await expect.poll(held, { timeout: 10_000 }).toBe(0);
+    for (const socket of sockets) socket.destroy();
+  });
 });
 
 describe('a reader that does not read', () => {

@@ -5,10 +5,11 @@ import { Socket } from 'node:net';
 import { type ProblemCode, restPath } from '@capstan/api';
 import type { Transport } from '@capstan/client';
 import type { Metrics } from '@capstan/machinery';
-import { type ConnectionLimits, limitConnections, listen, readBody, stopListening, Upstream, type UpstreamHealth } from '@capstan/serving';
+import { type ConnectionLimits, limitConnections, listen, readBody, stopListening, Upstream, type UpstreamHealth, writePatiently } from '@capstan/serving';
 import { parseObject } from '../http/body.ts';
 import { checkName } from '../http/parameters.ts';
 import { type StreamLimits, Streams } from '../http/streams.ts';
+import { type RunningRequest, type Share, Traffic, type TrafficLimits } from '../http/traffic.ts';
 import { parseAddress } from '../http/url.ts';
 import { Problem, problemOf, problemType, unauthenticated } from '../problems/problem.ts';
 import { aboutRoutes } from '../routes/about.ts';
@@ -21,6 +22,7 @@ import { RequestMetrics } from './metrics.ts';
 export interface RestLimits {
   readonly connections: ConnectionLimits;
   readonly streams: StreamLimits;
+  readonly traffic: TrafficLimits;
   /** In bytes. */
   readonly body: number;
   /** In milliseconds: how long the headers of a request, and a whole request, may take to arrive. */
@@ -31,6 +33,7 @@ export interface RestLimits {
 export const defaultLimits: RestLimits = {
   connections: { perAddress: 512, overall: 10_000 },
   streams: { perUser: 32, overall: 5_000, heartbeat: 15_000, patience: 30_000 },
+  traffic: { requests: 1_024, requestsPerToken: 256, bytes: 256 << 20, bytesPerToken: 64 << 20 },
   body: 1024 * 1024,
   headersWithin: 10_000,
   requestWithin: 30_000,
@@ -91,6 +94,8 @@ export async function startRestServer(options: RestServerOptions): Promise<RestS
   };
 }
 
+type Facts = Pick<Call, 'incoming' | 'response' | 'workspace' | 'query' | 'parameters'>;
+
 interface Desk extends RestServerOptions {
   readonly limits: RestLimits;
   readonly streams: Streams;
@@ -100,13 +105,17 @@ interface Desk extends RestServerOptions {
 class FrontDesk {
   readonly #router: Router;
   readonly #options: Desk;
-  readonly #upstream: Upstream;
+  readonly #traffic: Traffic;
+  readonly #requests = new WeakMap<ServerResponse, RunningRequest>();
   readonly #metrics: RequestMetrics;
 
   constructor(router: Router, options: Desk) {
     this.#router = router;
     this.#options = options;
-    this.#upstream = new Upstream(options.transport);
+    this.#traffic = new Traffic(options.limits.traffic);
+    options.streams.onBegin = (response) => this.#requests.get(response)?.leave();
+    options.metrics.gauge('capstan_rest_requests', 'Requests that run.', { read: () => this.#traffic.running });
+    options.metrics.gauge('capstan_rest_held_bytes', 'Bytes of requests and responses in memory.', { read: () => this.#traffic.held });
     this.#metrics = new RequestMetrics(options.metrics);
   }
 
@@ -118,12 +127,26 @@ class FrontDesk {
     try {
       const { route, ...found } = this.#find(incoming);
       operation = route.operationId;
-      const reply = await route.handler(this.#call(route, { incoming, response, ...found }));
-      if (reply !== 'sent') send(response, reply);
+      await this.#serve(route, { incoming, response, ...found });
     } catch (error) {
       this.#refuse(error, incoming, response);
     }
     this.#metrics.add(operation, { code: response.statusCode, seconds: (performance.now() - began) / 1000 });
+  }
+
+  async #serve(route: Route, facts: Facts): Promise<void> {
+    const { incoming, response } = facts;
+    const authorization = route.isPublic === true ? '' : tokenOf(incoming);
+    const body = this.#traffic.share(incoming.socket.remoteAddress ?? '');
+    const share = this.#traffic.begin(authorization);
+    this.#requests.set(response, share);
+    // A response counts until it is read.
+    response.once('close', () => {
+      body[Symbol.dispose]();
+      share[Symbol.dispose]();
+    });
+    const reply = await route.handler(this.#call(facts, { authorization, body, share }));
+    if (reply !== 'sent') await send(response, reply, this.#options.limits.streams);
   }
 
   #find({ method = '', url = '' }: IncomingMessage) {
@@ -139,17 +162,17 @@ class FrontDesk {
     return { ...found, workspace: address.workspace, query: address.query };
   }
 
-  #call(route: Route, facts: Pick<Call, 'incoming' | 'response' | 'workspace' | 'query' | 'parameters'>): Call {
-    const { streams, limits } = this.#options;
+  #call(facts: Facts, { authorization, body, share }: { authorization: string; body: Share; share: Share }): Call {
+    const { streams, limits, transport } = this.#options;
     const { incoming } = facts;
     return {
       ...facts,
-      authorization: route.isPublic === true ? '' : tokenOf(incoming),
-      upstream: this.#upstream,
+      authorization,
+      upstream: new Upstream(transport, share),
       streams,
       async body() {
         checkType(incoming);
-        return parseObject(await readBody(incoming, limits.body));
+        return parseObject(await readBody(incoming, limits.body, body));
       },
     };
   }
@@ -172,7 +195,7 @@ class FrontDesk {
     const { 'content-length': length = '0', 'transfer-encoding': encoding } = incoming.headers;
     const isUnread = !incoming.complete && (length !== '0' || encoding !== undefined);
     const headers = { 'content-type': problemType, ...problem.details.headers, ...(isUnread && { connection: 'close' }) };
-    send(response, { status: problem.status, body: problem.body(requestId), headers });
+    void send(response, { status: problem.status, body: problem.body(requestId), headers }, this.#options.limits.streams);
   }
 }
 
@@ -191,22 +214,28 @@ function checkType({ headers }: IncomingMessage): void {
   throw new Problem('unsupported_media_type', 'Expected a body of the type application/json.');
 }
 
-function send(response: ServerResponse, reply: Exclude<Reply, 'sent'>): void {
+/** Longer responses are written in pieces, each of which the client has to accept in time. */
+const pieceLength = 64 * 1024;
+
+async function send(response: ServerResponse, reply: Exclude<Reply, 'sent'>, limits: StreamLimits): Promise<void> {
   const { status, body, headers } = reply;
   if (body === undefined) {
     response.writeHead(status, headers).end();
     return;
   }
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  response
-    .writeHead(status, {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(text),
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      ...headers,
-    })
-    .end(text);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...headers,
+  });
+  if (text.length <= pieceLength) return void response.end(text);
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length && !response.destroyed; at += pieceLength)
+    await writePatiently(response, bytes.subarray(at, at + pieceLength), limits.patience);
+  response.end();
 }
 
 /** Bytes that are no request get an answer too, and the connection ends. */
