@@ -49,8 +49,10 @@ export function clusterProxy(objects: AppObjects, tunnels: Tunnels): OwnSubresou
 
 /** Users who may update the subresource administer the cluster. */
 async function mayChange({ permit }: RequestContext): Promise<boolean> {
+  // A missing check is no permission.
+  if (permit === undefined) return false;
   try {
-    await permit?.('update');
+    await permit('update');
     return true;
   } catch (error) {
     if (error instanceof StatusError && error.code === 403) return false;

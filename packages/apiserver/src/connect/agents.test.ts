@@ -52,6 +52,9 @@ async function answer(request: TunnelRequest): Promise<void> {
     if (searchParams.get('port') === '1') return void request.respond(502).end('connection refused');
     const stream = request.respond(200);
     stream.pipe(stream);
+  } else if (pathname.endsWith('/change')) {
+    const stream = request.respond(200, { 'capstan-upgraded': 'true' });
+    stream.pipe(stream);
   } else {
     const stream = request.respond(200, { 'content-type': 'text/plain', 'x-answer': 'yes' });
     stream.end(`${request.method} ${request.path} ${await text(stream)}`);
@@ -155,6 +158,18 @@ describe('a pod on a node that has dialled in', () => {
     ]);
     const none = (await server.upgrade(`${pods}/job/exec?command=ls`, { headers })) as Reply;
     expect(none.json().message).toBe('you must specify at least 1 of stdin, stdout, stderr');
+  });
+
+  test('changes protocols in a proxy, also with POST, and keeps the tunnel', async () => {
+    for (const method of ['GET', 'POST']) {
+      const headers = { upgrade: 'SPDY/3.1' };
+      const { socket } = upgraded(await server.upgrade(`${pods}/job:8080/proxy/change`, { method, headers }));
+      socket.write('ping');
+      expect(String((await once(socket, 'data'))[0])).toBe('ping');
+      socket.destroy();
+      await settled();
+      expect(tunnel.isOpen).toBe(true);
+    }
   });
 
   test('forwards ports over SPDY', async () => {

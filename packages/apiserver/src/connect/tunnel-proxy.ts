@@ -37,16 +37,24 @@ export async function proxyThroughTunnel(
   const { exchange, signal } = stream;
   if (!staysBelow(proxied.path.split('?', 1)[0]!)) throw status.badRequest('the path leads out of the proxy');
   const path = `${target.path}${proxied.path}`;
-  const headers = { ...joined(proxied.headers), ...target.headers };
+  const { 'content-length': length, ...plain } = joined(proxied.headers);
+  const headers = { ...plain, ...target.headers };
   const upgrade = exchange.headers.upgrade;
   const isUpgrade = exchange.upgradeTo !== undefined && upgrade !== undefined;
   const response = await askNode(
     target,
     context,
     isUpgrade
-      ? { method: 'POST', path, headers: { ...headers, [upgradeHeader]: upgrade }, signal }
+      ? // Without the length of its empty body: HTTP/2 ends the whole tunnel if more arrives than was announced.
+        { method: 'POST', path, headers: { ...headers, [upgradeHeader]: upgrade }, signal }
       : // The target may wait for all of the body before it answers.
-        { method: proxied.method, path, headers, body: exchange.bodyStream(), signal },
+        {
+          method: proxied.method,
+          path,
+          headers: { ...headers, ...(length !== undefined && { 'content-length': length }) },
+          body: exchange.bodyStream(),
+          signal,
+        },
   );
   if (isUpgrade && response.headers[upgradedHeader] !== undefined) {
     const handshake = ['Connection', 'Upgrade', 'Upgrade', upgrade, ...Object.entries(response.headers).flat()];

@@ -318,9 +318,12 @@ export class Pipeline {
       objects: serving.cache,
       now,
       userAgent: exchange.headers['user-agent'] ?? '',
-      // Updates and patches may turn out to be creations, and WebSockets can be opened only with GET. Both need their own permission.
+      // Updates and patches may turn out to be creations, and WebSockets can be opened only with GET. Both need their own permission. Proxies pass on what else the user may do.
       permit:
-        info.verb === 'patch' || info.verb === 'update' || (info.verb === 'get' && exchange.upgradeTo !== undefined)
+        info.verb === 'patch' ||
+        info.verb === 'update' ||
+        info.subresource === 'proxy' ||
+        (info.verb === 'get' && exchange.upgradeTo !== undefined)
           ? (verb) => this.#permit(info, user, verb)
           : undefined,
       deepReview: exchange.headers[deepReviewHeader] === 'true' && user.groups.includes(superuserGroup),

@@ -14,7 +14,7 @@ export class RequestContext implements StrategyContext {
   readonly userAgent: string;
   /** Makes a review ignore whether the user has access to the workspace. Only superusers can ask for this. */
   readonly deepReview: boolean;
-  /** Throws if the user lacks permission for this verb on the request's target. Undefined if no check is needed. */
+  /** Throws if the user lacks permission for this verb on the request's target. Undefined for requests that need no other permission than the one that was checked; it says nothing about others. */
   readonly permit: ((verb: string) => void | Promise<void>) | undefined;
   /** Resolves when the request may work on; by default in a later turn of the event loop. */
   readonly turn: (() => Promise<void>) | undefined;

@@ -1,0 +1,304 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { duplexPair } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { appInstanceKind, appMemberKind, customResourceDefinition, type KindDefinition, resourceSchemaSpec } from '@capstan/api';
+import type { KubeObject } from '@capstan/machinery';
+import {
+  type AnsweringTunnel,
+  answerTunnel,
+  type ChannelMessage,
+  channel,
+  FramedChannels,
+  openTunnel,
+  type Tunnel,
+  type TunnelRequest,
+} from '@capstan/streams';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { createPlatform, fleetPath, platform } from '../node-agents/testing/fleet.ts';
+import { createWorkspace, startTestServer, type TestServer } from '../testing/harness.ts';
+
+let server: TestServer;
+let tunnel: Tunnel;
+let agent: AnsweringTunnel;
+let asked: TunnelRequest[] = [];
+let connected = new Set<string>();
+/** Nodes that serve no API of the instance. */
+let joining = new Set<string>();
+
+async function answer(request: TunnelRequest): Promise<void> {
+  asked.push(request);
+  const { pathname } = new URL(request.path, 'http://node');
+  if (pathname.endsWith('/access')) return void request.respond(204).end();
+  if (pathname.endsWith('/shell')) {
+    const channels = new FramedChannels(request.respond(200));
+    channels.on('error', () => {});
+    channels.write({ channel: channel.stdout, payload: Buffer.from('hello') } satisfies ChannelMessage);
+    channels.write({ channel: channel.error, payload: Buffer.from('{"metadata":{},"status":"Success"}') } satisfies ChannelMessage);
+    return void channels.end();
+  }
+  if (request.headers['capstan-upgrade'] !== undefined) {
+    const stream = request.respond(200, { 'capstan-upgraded': 'true' });
+    return void stream.pipe(stream);
+  }
+  const stream = request.respond(200, { 'content-type': 'application/json', 'x-cluster': 'yes' });
+  stream.end(`${request.method} ${request.path} ${await text(stream)}`);
+}
+
+async function write(path: string, body: object, method = 'POST'): Promise<KubeObject> {
+  const { code, text: reply } = await server.call(path, { method, body });
+  if (code >= 300) throw new Error(`${method} ${path}: ${reply}`);
+  return JSON.parse(reply) as KubeObject;
+}
+
+const apis = (cluster: string, version: string, resource: string): string => `/clusters/${cluster}/apis/apis.kcp.io/${version}/${resource}`;
+const group = 'apps.capstan.dev';
+const identity = createHash('sha256').update('apps').digest('hex');
+const kinds: readonly KindDefinition[] = [appInstanceKind, appMemberKind];
+
+/** Exports the kinds from root:platform and binds them, as controllers do. */
+async function bindApps(consumer: string): Promise<void> {
+  const schemas: KubeObject[] = [];
+  for (const kind of kinds) {
+    const metadata = { name: `today.${kind.resource}.${group}` };
+    const schema = { apiVersion: 'apis.kcp.io/v1alpha1', kind: 'APIResourceSchema', metadata, spec: resourceSchemaSpec(kind) };
+    const made = await write(apis(platform, 'v1alpha1', 'apiresourceschemas'), schema);
+    schemas.push(made);
+    const copy = { ...made, metadata: { name: `${made.metadata.uid}.${kind.resource}.${group}` } };
+    await write(apis('system:bound-crds', 'v1alpha1', 'apiresourceschemas'), copy);
+  }
+  const resources = kinds.map(({ resource }) => ({ group, name: resource, schema: `today.${resource}.${group}`, storage: { crd: {} } }));
+  const head = { apiVersion: 'apis.kcp.io/v1alpha2', metadata: { name: group } };
+  const exported = await write(apis(platform, 'v1alpha2', 'apiexports'), { ...head, kind: 'APIExport', spec: { resources } });
+  await write(`${apis(platform, 'v1alpha2', 'apiexports')}/${group}/status`, { ...exported, status: { identityHash: identity } }, 'PUT');
+  const spec = { reference: { export: { path: 'root:platform', name: group } } };
+  const binding = await write(apis(consumer, 'v1alpha2', 'apibindings'), { ...head, kind: 'APIBinding', spec });
+  const boundResources = kinds.map(({ resource }, index) => {
+    const { name, uid: UID } = schemas[index]!.metadata;
+    return { group, resource, schema: { name, UID, identityHash: identity }, storageVersions: ['v1alpha1'] };
+  });
+  const status = { apiExportClusterName: platform, phase: 'Bound', boundResources };
+  await write(`${apis(consumer, 'v1alpha2', 'apibindings')}/${group}/status`, { ...binding, status }, 'PUT');
+}
+
+async function served(cluster: string): Promise<void> {
+  for (let tries = 0; (await server.call(`${appsIn(cluster)}/appmembers`)).code !== 200; tries++) {
+    if (tries === 500) throw new Error('the kinds are not served');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+const appsIn = (cluster: string): string => `/clusters/${cluster}/apis/${group}/v1alpha1/namespaces/default`;
+const instances = `${appsIn('tenant1')}/appinstances`;
+const members = `${appsIn('tenant1')}/appmembers`;
+
+async function createInstance(cluster: string, name: string, access: object): Promise<string> {
+  const path = `${appsIn(cluster)}/appinstances`;
+  const body = { apiVersion: `${group}/v1alpha1`, kind: 'AppInstance', metadata: { name }, spec: { app: 'rke2', placement: {} } };
+  const made = await write(path, body);
+  await write(`${path}/${name}/status`, { ...made, status: { state: 'running', access } }, 'PUT');
+  return made.metadata.uid!;
+}
+
+async function createMember(cluster: string, name: string, spec: object, health = 'healthy'): Promise<void> {
+  const path = `${appsIn(cluster)}/appmembers`;
+  const full = { instance: 'k8s', component: 'server', allocation: `a-${name}`, node: name, ...spec };
+  const made = await write(path, { apiVersion: `${group}/v1alpha1`, kind: 'AppMember', metadata: { name }, spec: full });
+  await write(`${path}/${name}/status`, { ...made, status: { health } }, 'PUT');
+}
+
+async function book(
+  node: string,
+  { cluster = 'tenant1', state = 'Granted', exclusive = true, allocation = `a-${node}` } = {},
+): Promise<void> {
+  const reference = { cluster, namespace: 'default', name: allocation, uid: `uid-${allocation}` };
+  const entry = { allocation: reference, attempt: '1', state, exclusive, devices: [], cpu: 0, memory: 0 };
+  await write(`${fleetPath}/nodebookings`, {
+    apiVersion: 'fleet.capstan.dev/v1alpha1',
+    kind: 'NodeBooking',
+    metadata: { name: node },
+    spec: { entries: [entry] },
+  });
+}
+
+let uid: string;
+beforeAll(async () => {
+  const [near, far] = duplexPair();
+  [tunnel, agent] = await Promise.all([openTunnel(near), answerTunnel(far, { handle: answer })]);
+  server = await startTestServer({
+    tunnels: {
+      to: (node) =>
+        connected.has(node)
+          ? {
+              request: async (request) =>
+                tunnel.request(joining.has(node) && request.path.endsWith('/access') ? { ...request, path: '/nowhere' } : request),
+            }
+          : undefined,
+    },
+  });
+  await createPlatform(server);
+  for (const cluster of ['tenant1', 'tenant2']) {
+    await createWorkspace(server, cluster);
+    await write(`/clusters/${cluster}/api/v1/namespaces`, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
+  }
+  await bindApps('tenant1');
+  for (const kind of kinds)
+    await write('/clusters/tenant2/apis/apiextensions.k8s.io/v1/customresourcedefinitions', customResourceDefinition(kind));
+  await Promise.all([served('tenant1'), served('tenant2')]);
+  uid = await createInstance('tenant1', 'k8s', { kubeconfig: true, shell: 'n2' });
+  await createMember('tenant1', 'n1', {}, 'degraded');
+  await createMember('tenant1', 'n2', {});
+  await createMember('tenant1', 'worker', { component: 'agent' });
+  await createMember('tenant1', 'stolen', {});
+  for (const node of ['n1', 'n2', 'worker']) await book(node);
+  await book('stolen', { cluster: 'tenant2' });
+  const roles = '/clusters/tenant1/apis/rbac.authorization.k8s.io/v1';
+  for (const [user, verbs, resources] of [
+    ['viewer', ['get'], ['appinstances/proxy']],
+    ['editor', ['*'], ['appinstances/proxy', 'appmembers/exec']],
+    ['outsider', ['get'], ['appinstances']],
+  ] as const) {
+    await write(`${roles}/clusterroles`, {
+      metadata: { name: user },
+      rules: [
+        { apiGroups: [group], resources, verbs },
+        { nonResourceURLs: ['/'], verbs: ['access'] },
+      ],
+    });
+    await write(`${roles}/clusterrolebindings`, {
+      metadata: { name: user },
+      subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user }],
+      roleRef: { kind: 'ClusterRole', apiGroup: 'rbac.authorization.k8s.io', name: user },
+    });
+  }
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  tunnel.destroy();
+  agent.destroy();
+});
+beforeEach(() => {
+  [asked, connected, joining] = [[], new Set(['n1', 'n2', 'worker', 'stolen']), new Set()];
+});
+
+const as = (user: string): { headers: Record<string, string> } => ({
+  headers: { 'impersonate-user': user, 'impersonate-group': 'system:authenticated' },
+});
+const passed = (): TunnelRequest[] => asked.filter(({ path }) => !path.endsWith('/access'));
+
+describe('appinstances/proxy', () => {
+  test('passes requests on to a server of the instance, with path, query and body', async () => {
+    const reply = await server.call(`${instances}/k8s/proxy/api/v1/namespaces/a/pods?limit=5`, { method: 'POST', body: { a: 1 } });
+    expect(reply.code).toBe(200);
+    expect(reply.headers['x-cluster']).toBe('yes');
+    expect(reply.text).toBe(`POST /node/apps/${uid}/proxy/api/v1/namespaces/a/pods?limit=5 {"a":1}`);
+    expect(passed()[0]!.headers).toMatchObject({ 'capstan-user': 'kubernetes-admin', 'capstan-groups': 'capstan%3Aadmins' });
+  });
+
+  test.each([
+    ['viewer', 'GET', 200, 'capstan%3Aviewers'],
+    ['editor', 'GET', 200, 'capstan%3Aadmins'],
+    ['editor', 'DELETE', 200, 'capstan%3Aadmins'],
+    ['viewer', 'DELETE', 403, undefined],
+    ['viewer', 'POST', 403, undefined],
+    ['outsider', 'GET', 403, undefined],
+  ])('%s may %s: %i', async (user, method, code, groups) => {
+    const reply = await server.call(`${instances}/k8s/proxy/api/v1/pods`, { method, ...as(user) });
+    expect([reply.code, passed()[0]?.headers['capstan-groups']]).toEqual([code, groups]);
+    if (code === 200) expect(passed()[0]!.headers['capstan-user']).toBe(user);
+  });
+
+  test('sends no credentials and no wishes of the client about who it is', async () => {
+    const headers = {
+      ...as('viewer').headers,
+      'impersonate-group': 'system:authenticated',
+      'capstan-groups': 'capstan%3Aadmins',
+      'x-remote-user': 'root',
+    };
+    await server.call(`${instances}/k8s/proxy/api`, { headers });
+    const sent = passed()[0]!.headers;
+    expect(sent['capstan-groups']).toBe('capstan%3Aviewers');
+    expect(Object.keys(sent).filter((name) => /^(authorization|impersonate-|x-remote-)/.test(name))).toEqual([]);
+  });
+
+  test('prefers healthy servers, and those that have an API', async () => {
+    await server.call(`${instances}/k8s/proxy/api`);
+    expect(asked.map(({ path }) => path.split('/').at(-1))).toEqual(['access', 'api']);
+    connected = new Set(['n1', 'worker']);
+    asked = [];
+    expect((await server.call(`${instances}/k8s/proxy/api`)).code).toBe(200);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('never leads to a node that the instance does not have to itself', async () => {
+    connected = new Set(['stolen', 'worker']);
+    const reply = await server.call(`${instances}/k8s/proxy/api`);
+    expect([reply.code, reply.json().message]).toEqual([503, expect.stringContaining('n2, n1')]);
+    expect(asked).toEqual([]);
+  });
+
+  test('does not serve kinds that a tenant has defined', async () => {
+    await createInstance('tenant2', 'k8s', { kubeconfig: true, shell: 'stolen' });
+    await createMember('tenant2', 'stolen', {});
+    expect((await server.call(`${appsIn('tenant2')}/appinstances/k8s/proxy/api`)).code).toBe(404);
+    expect(
+      (await server.upgrade(`${appsIn('tenant2')}/appmembers/stolen/exec?stdout=true`, { headers: { upgrade: 'websocket' } })).code,
+    ).toBe(404);
+    expect(asked).toEqual([]);
+  });
+
+  test('says why there is no API yet', async () => {
+    await createInstance('tenant1', 'young', { kubeconfig: false });
+    expect(await server.call(`${instances}/young/proxy/api`)).toMatchObject({
+      code: 503,
+      text: expect.stringContaining('no Kubernetes API yet'),
+    });
+    expect((await server.call(`${instances}/missing/proxy/api`)).code).toBe(404);
+  });
+
+  test('does not lead out of the instance', async () => {
+    for (const path of ['/../../other/proxy/api', '/%2e%2e/%2e%2e/access', '/..%2f..%2fshell'])
+      expect((await server.call(`${instances}/k8s/proxy${path}`)).code).toBeGreaterThanOrEqual(400);
+    expect(passed()).toEqual([]);
+  });
+
+  test('changes protocols, with the method of the client', async () => {
+    const headers = { upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'v5.channel.k8s.io' };
+    const reply = await server.upgrade(`${instances}/k8s/proxy/api/v1/namespaces/a/pods/b/exec?command=id`, { method: 'POST', headers });
+    if (!('socket' in reply)) throw new Error(reply.text);
+    reply.socket.write('ping');
+    expect(String((await once(reply.socket, 'data'))[0])).toBe('ping');
+    reply.socket.destroy();
+    expect(passed()[0]!.headers).toMatchObject({ 'capstan-upgrade': 'SPDY/3.1', 'capstan-method': 'POST' });
+  });
+});
+
+describe('appmembers/exec', () => {
+  const exec = async (member: string, user?: string): Promise<string> => {
+    const path = `${server.url.replace('https', 'wss')}${members}/${member}/exec?stdout=true&command=id`;
+    const socket = new WebSocket(path, ['v5.channel.k8s.io'], { ...server.identity, ...(user !== undefined && as(user)) });
+    return new Promise((resolve) => {
+      let output = '';
+      socket.on('message', (data: Buffer) => {
+        if (data[0] === 1) output += data.subarray(1).toString();
+      });
+      socket.on('close', () => resolve(output));
+      socket.on('unexpected-response', (_request, response) => resolve(`refused with ${response.statusCode}`));
+      socket.on('error', () => {});
+    });
+  };
+
+  test('gives a shell on the member that the instance names', async () => {
+    expect(await exec('n2', 'editor')).toBe('hello');
+    expect(asked[0]).toMatchObject({ path: `/node/apps/${uid}/shell?command=id&stdout=true`, headers: { 'capstan-user': 'editor' } });
+  });
+
+  test('gives none on others, and none without the permission to create', async () => {
+    for (const member of ['n1', 'worker', 'stolen']) expect(await exec(member)).toBe('refused with 403');
+    expect(await exec('n2', 'viewer')).toBe('refused with 403');
+    connected = new Set();
+    expect(await exec('n2')).toBe('refused with 503');
+    expect(asked).toEqual([]);
+  });
+});
