@@ -18,3 +18,9 @@ export function accountWorkspace(authorization: string): string | undefined {
   if (serviceaccount === undefined || typeof clusterName !== 'string') return undefined;
   return isPath(clusterName) ? clusterName : undefined;
 }
+
+/** When a token says that it expires, in milliseconds; undefined if it does not say. */
+export function expiryOf(authorization: string): number | undefined {
+  const { exp } = claimsOf(authorization) ?? {};
+  return typeof exp === 'number' && Number.isFinite(exp) ? exp * 1000 : undefined;
+}

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { settleMemory } from '@capstan/apiserver/settle';
 import { type Connection, fixedCredentials } from '@capstan/client';
-import { type Console, type ConsoleLimits, startConsole } from '@capstan/console';
+import { type Console, type ConsoleLimits, type ProviderOptions, startConsole } from '@capstan/console';
 import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type ConsoleConfig, consoleShape, needsCertificate } from '../config/console.ts';
 import { explain } from '../failure.ts';
@@ -10,7 +10,7 @@ import { type LogFormat, processLog } from '../log.ts';
 import { announceReady } from '../supervise/description.ts';
 import { withCurrentAuthority } from './kubeconfig.ts';
 import { defaultConsoleHealthPort, defaultConsolePort, defaultDataDirectory, defaultRestPort } from './options.ts';
-import { addressOf, readPem, untilAborted } from './serving.ts';
+import { addressOf, readSetting, untilAborted } from './serving.ts';
 import { shutdownSignal } from './shutdown.ts';
 
 export interface ConsoleServerFlags {
@@ -61,7 +61,8 @@ async function serve({ settings, connection, write }: Run, signal: AbortSignal):
     log: write,
     ...(file.plainText === true && { behindProxy: true }),
     ...(file.names && { names: file.names }),
-    ...(tls && { tls: { certificate: readPem(tls.certificateFile), key: readPem(tls.keyFile) } }),
+    ...(file.oidc && { oidc: providerOf(file.oidc) }),
+    ...(tls && { tls: { certificate: readSetting(tls.certificateFile), key: readSetting(tls.keyFile) } }),
   });
   const scheme = tls === undefined ? 'http' : 'https';
   const url = addressOf(scheme, host, running.port);
@@ -88,12 +89,12 @@ function followCertificate(
   running: Pick<Console, 'replaceCertificate'>,
   signal: AbortSignal,
 ): void {
-  let used = readPem(certificateFile);
+  let used = readSetting(certificateFile);
   const timer = setInterval(() => {
     try {
-      const certificate = readPem(certificateFile);
+      const certificate = readSetting(certificateFile);
       if (certificate === used) return;
-      running.replaceCertificate({ certificate, key: readPem(keyFile) });
+      running.replaceCertificate({ certificate, key: readSetting(keyFile) });
       used = certificate;
     } catch {
       // The files are being replaced: the next look finds both.
@@ -134,7 +135,7 @@ function restConnection({ restUrl }: ConsoleServerFlags, { runtimeApi }: Console
     server,
     namespace: 'default',
     credentials: fixedCredentials({}),
-    ...(authorityFile !== undefined && { ca: readPem(authorityFile) }),
+    ...(authorityFile !== undefined && { ca: readSetting(authorityFile) }),
   };
 }
 
@@ -142,6 +143,22 @@ function restConnection({ restUrl }: ConsoleServerFlags, { runtimeApi }: Console
 function builtPages(): string {
   const [bundled, fromSources] = ['../console', '../../../console/dist'].map((place) => join(import.meta.dirname, place));
   return existsSync(join(bundled!, 'index.html')) ? bundled! : fromSources!;
+}
+
+function providerOf({
+  issuer = '',
+  clientId = '',
+  clientSecretFile,
+  scopes,
+  authorityFile,
+}: NonNullable<ConsoleConfig['oidc']>): ProviderOptions {
+  return {
+    issuer,
+    clientId,
+    ...(clientSecretFile !== undefined && { clientSecret: readSetting(clientSecretFile).trim() }),
+    ...(scopes && { scopes }),
+    ...(authorityFile !== undefined && { authority: readSetting(authorityFile) }),
+  };
 }
 
 const minute = 60_000;

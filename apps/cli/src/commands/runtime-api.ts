@@ -9,7 +9,7 @@ import { type LogFormat, processLog } from '../log.ts';
 import { announceReady } from '../supervise/description.ts';
 import { withCurrentAuthority } from './kubeconfig.ts';
 import { defaultDataDirectory, defaultRestHealthPort, defaultRestPort } from './options.ts';
-import { addressOf, readPem, untilAborted } from './serving.ts';
+import { addressOf, readSetting, untilAborted } from './serving.ts';
 import { shutdownSignal } from './shutdown.ts';
 
 export interface RuntimeApiFlags {
@@ -55,7 +55,7 @@ async function serve({ settings, connection, write }: Run, signal: AbortSignal):
     limits,
     log: write,
     ...(jobTokenFile !== undefined && { jobs: { credentials: tokenFileCredentials({ path: jobTokenFile }) } }),
-    ...(tls && { tls: { certificate: readPem(tls.certificateFile), key: readPem(tls.keyFile) } }),
+    ...(tls && { tls: { certificate: readSetting(tls.certificateFile), key: readSetting(tls.keyFile) } }),
   });
   const url = addressOf(tls === undefined ? 'http' : 'https', host, api.port);
   write(`REST API at ${url}/api/v1, documentation at ${url}/api/v1/docs, for the API server ${connection.server}`);

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { Failure } from '../failure.ts';
 
-/** A certificate or key that the configuration names. */
-export function readPem(path: string): string {
+/** A file that the configuration names, such as a certificate. */
+export function readSetting(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new Failure('usage', `${path}: cannot be read: ${(error as Error).message}. Correct "tls" in the configuration file.`, error);
+    throw new Failure('usage', `${path}: cannot be read: ${(error as Error).message}. Correct its path in the configuration file.`, error);
   }
 }
 

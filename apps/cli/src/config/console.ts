@@ -25,6 +25,16 @@ export const consoleShape = section({
     maximum: wholeNumber(1, 100_000),
     perUser: wholeNumber(1, 10_000),
   }),
+  oidc: checked(
+    section({
+      issuer: url('a URL such as https://accounts.example.com'),
+      clientId: text('a name'),
+      clientSecretFile: path,
+      scopes: listOf(text('a scope'), 'a list of scopes such as [openid, email]'),
+      authorityFile: path,
+    }),
+    ({ issuer, clientId }) => (issuer !== undefined && clientId !== undefined ? undefined : 'expected both "issuer" and "clientId"'),
+  ),
   limits: section({
     bodyBytes: wholeNumber(1_024, 64 * 1024 * 1024),
     connections: wholeNumber(1, 1_000_000),

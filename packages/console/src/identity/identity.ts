@@ -1,7 +1,7 @@
 import { isPath, pathAnnotation, rootCluster } from '@capstan/api';
 import { ApiError } from '@capstan/client';
 import { fieldsOf, textOf } from '@capstan/machinery';
-import { accountWorkspace, claimsOf, type Upstream } from '@capstan/serving';
+import { accountWorkspace, type Upstream } from '@capstan/serving';
 
 /** Who signed in, as the API server says. */
 export interface Identity {
@@ -85,10 +85,4 @@ function post(
   { path, body }: { readonly path: string; readonly body: object },
 ): Promise<Readonly<Record<string, unknown>>> {
   return upstream.json({ method: 'POST', path, authorization, body: JSON.stringify({ metadata: {}, ...body }) });
-}
-
-/** When a token says that it expires, in milliseconds; undefined if it does not say. */
-export function expiryOf(authorization: string): number | undefined {
-  const { exp } = claimsOf(authorization) ?? {};
-  return typeof exp === 'number' && Number.isFinite(exp) ? exp * 1000 : undefined;
 }

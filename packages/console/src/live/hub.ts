@@ -3,7 +3,7 @@ import type { Status } from '@capstan/machinery';
 import { Refusal } from '../guard/refusal.ts';
 import { checkPath } from '../relay/relay.ts';
 import type { Target } from '../relay/target.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 import { Follow } from './follow.ts';
 import type { Sampling, Selection } from './messages.ts';
 import { Sampler } from './sampler.ts';
@@ -81,7 +81,7 @@ export class Hub implements Disposable {
       return new Sampler({
         upstream: target.upstream,
         path,
-        authorization: () => this.#session.authorization,
+        authorization: () => this.#session.authorization(),
         onOver: (status) => this.#over(this.#samplers, address, status),
         second: this.#limits.second,
       });
@@ -134,7 +134,8 @@ export class Hub implements Disposable {
 /** The same connections, as the user of the session. Its token may be renewed meanwhile. */
 function authorized(transport: Transport, session: Session): Transport {
   return {
-    send: (outgoing) => transport.send({ ...outgoing, headers: { ...outgoing.headers, authorization: session.authorization } }),
+    send: async (outgoing) =>
+      transport.send({ ...outgoing, headers: { ...outgoing.headers, authorization: await session.authorization() } }),
     [Symbol.dispose]: () => {},
   };
 }

@@ -1,6 +1,6 @@
 import { acceptWebSocket, isHandshake, type UpgradeRequest } from '@capstan/streams';
 import { Refusal } from '../guard/refusal.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 import { Hub, type HubLimits, type Targets } from './hub.ts';
 import { longestMessage, signedOutCode, Tab, type TabLimits } from './tab.ts';
 

@@ -15,7 +15,7 @@ export interface SamplerOptions {
   readonly upstream: Upstream;
   /** At the server, with the query. */
   readonly path: string;
-  readonly authorization: () => string;
+  readonly authorization: () => Promise<string>;
   readonly onOver: (status: Status) => void;
   /** Milliseconds of a second. */
   readonly second: number;
@@ -64,7 +64,7 @@ export class Sampler implements Disposable {
   async #sample(): Promise<void> {
     const { upstream, path, authorization, onOver } = this.#options;
     try {
-      const text = await upstream.text({ method: 'GET', path, authorization: authorization(), signal: this.#stop.signal });
+      const text = await upstream.text({ method: 'GET', path, authorization: await authorization(), signal: this.#stop.signal });
       this.#last = jsonOf(text);
       for (const reader of this.#readers) reader.sampled(this.#last);
     } catch (error) {

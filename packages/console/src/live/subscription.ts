@@ -11,6 +11,8 @@ export interface Holder {
   mayWait(characters: number): boolean;
 }
 
+type FollowedList = Pick<Follow, 'add' | 'remove' | 'list'>;
+
 /** One key of a tab. It keeps what the tab has not taken yet, and never more than is needed to bring the tab up to date. */
 export interface Subscription extends Disposable {
   /** The next message; undefined if there is none now. */
@@ -20,14 +22,14 @@ export interface Subscription extends Disposable {
 /** A list that a tab follows. If too many changes wait, the tab gets a new list instead. */
 export class ListSubscription implements Subscription, Follower {
   readonly #key: string;
-  readonly #follow: Follow;
+  readonly #follow: FollowedList;
   readonly #holder: Holder;
   #needsList = false;
   #changes: string[] = [];
   #size = 0;
   #failure: Status | undefined;
 
-  constructor(key: string, follow: Follow, holder: Holder) {
+  constructor(key: string, follow: FollowedList, holder: Holder) {
     this.#key = key;
     this.#follow = follow;
     this.#holder = holder;

@@ -132,21 +132,6 @@ test('a list of any size arrives, and only a tab that reads nothing is cut off',
   expect(reading.closed).toBeUndefined();
 });
 
-test('a tab that falls behind gets a new list instead of all the changes that it missed', async () => {
-  let stream: ServerResponse;
-  onWatch = (response) => {
-    stream = response;
-    response.write(end(1));
-  };
-  const tab = await page.tab();
-  tab.say({ add: 'maps', path });
-  await expect.poll(() => tab.of('maps', 'list')).toHaveLength(1);
-  for (let at = 0; at < 40; at++) stream!.write(line('MODIFIED', object('big', at + 2, large)));
-  stream!.write(line('ADDED', object('last', 50)));
-  await expect.poll(() => tab.names('maps')).toEqual(['big', 'last']);
-  expect(tab.of('maps', 'list').length).toBeGreaterThan(1);
-});
-
 test('a tab that no longer answers is cut off', async () => {
   onWatch = (response) => void response.write(end(1));
   const tab = await page.tab();

@@ -5,6 +5,8 @@ import { Metrics } from '@capstan/machinery';
 import { anonymousConnection, UpstreamHealth } from '@capstan/serving';
 import { certificateNames } from '../guard/certificate-names.ts';
 import { defaultLiveLimits, Live, type LiveLimits } from '../live/live.ts';
+import { Provider, type ProviderOptions } from '../oidc/provider.ts';
+import { OidcSignIn } from '../oidc/sign-in.ts';
 import { Pages } from '../pages/pages.ts';
 import { defaultRelayLimits, type RelayLimits } from '../relay/relay.ts';
 import { Target } from '../relay/target.ts';
@@ -37,6 +39,8 @@ export interface ConsoleOptions extends ListenOptions {
   readonly behindProxy?: boolean;
   /** Names in the addresses that browsers use, besides `localhost`. */
   readonly names?: readonly string[];
+  /** An OpenID provider that the API server trusts. */
+  readonly oidc?: ProviderOptions;
   readonly log: (line: string) => void;
   readonly limits?: ConsoleLimits;
 }
@@ -54,23 +58,27 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const rest = stack.use(await Target.to(anonymousConnection(options.rest)));
   const health = new UpstreamHealth(kube.transport);
   const healthServer = stack.use(await startHealthServer(options.healthAt, { metrics, notReady: () => health.problem() }));
+  const provider = options.oidc && new Provider(options.oidc);
   const sessions = new Sessions({
     vault: new Vault(join(options.dataDirectory, 'console')),
     ...(limits.sessions && { limits: limits.sessions }),
+    ...(provider && { renew: (credential) => provider.renew(credential) }),
   });
   const secure = tls !== undefined || options.behindProxy === true;
   const names = [
     ...(options.names ?? []).map((name) => name.toLowerCase()),
     ...(tls === undefined ? [] : certificateNames(tls.certificate)),
   ];
+  const site = { secure, names };
   let cookie: CookieStyle = cookieStyle({ secure, port: options.port });
   const targets = { kube, rest };
   const live = new Live(targets, { ...defaultLiveLimits, ...limits.live });
   const desk = new FrontDesk({
-    site: { secure, names },
+    site,
     cookie: () => cookie,
     sessions,
-    signIn: new SignIn({ sessions, links: new Links(), upstream: kube.upstream, ways: ['token', 'link'] }),
+    signIn: new SignIn({ sessions, links: new Links(), upstream: kube.upstream, ways: ['token', 'link', ...(provider ? ['oidc'] : [])] }),
+    oidc: provider && new OidcSignIn({ provider, site, cookie: () => cookie, log }),
     pages: new Pages(options.pagesDirectory),
     targets,
     live,

@@ -5,13 +5,15 @@ import { checkChange, checkData, checkHost, checkUpgrade, type Site } from '../g
 import { Refusal, refusalOf } from '../guard/refusal.ts';
 import type { Targets } from '../live/hub.ts';
 import type { Live } from '../live/live.ts';
+import { type OidcSignIn, oidcPath } from '../oidc/sign-in.ts';
 import type { Pages } from '../pages/pages.ts';
 import { type RelayLimits, relay } from '../relay/relay.ts';
 import { relayUpgrade } from '../relay/upgrade.ts';
 import { type CookieStyle, clearCookie, readCookie, writeCookie } from '../sessions/cookie.ts';
-import { type Session, type Sessions, TooManySessions } from '../sessions/sessions.ts';
+import type { Credential, Session } from '../sessions/session.ts';
+import { type Sessions, TooManySessions } from '../sessions/sessions.ts';
 import { type Handler, refuseUpgrade, sendJson, sendRefusal } from './server.ts';
-import type { SignIn } from './sign-in.ts';
+import type { SessionView, SignIn } from './sign-in.ts';
 
 export interface DeskOptions {
   readonly site: Site;
@@ -19,6 +21,8 @@ export interface DeskOptions {
   readonly cookie: () => CookieStyle;
   readonly sessions: Sessions;
   readonly signIn: SignIn;
+  /** Undefined without a provider. */
+  readonly oidc: OidcSignIn | undefined;
   readonly pages: Pages;
   readonly targets: Targets;
   readonly live: Live;
@@ -74,7 +78,7 @@ export class FrontDesk implements Handler {
   }
 
   async #session({ incoming, response, url }: Exchange): Promise<void> {
-    const { signIn, site, sessions } = this.#options;
+    const { signIn, site, sessions, oidc } = this.#options;
     const operation = `${incoming.method} ${pathOf(url)}`;
     switch (operation) {
       case 'POST /session/links': {
@@ -84,10 +88,9 @@ export class FrontDesk implements Handler {
       }
       case 'POST /session': {
         checkChange(incoming, site);
-        const { secret, session, view } = await signIn.begin(await signIn.fromBody(incoming));
-        const before = this.#known(incoming);
-        if (before !== undefined) sessions.end(before);
-        return this.#sendView(response, { secret, session, body: JSON.stringify(view) });
+        const { cookie, view } = await this.#begin(incoming, await signIn.fromBody(incoming));
+        response.setHeader('set-cookie', cookie);
+        return sendJson(response, 201, { body: JSON.stringify(view) });
       }
       case 'GET /session':
         checkData(incoming, site);
@@ -99,14 +102,25 @@ export class FrontDesk implements Handler {
         response.setHeader('set-cookie', clearCookie(this.#options.cookie()));
         return sendJson(response, 200, { body: '{}' });
       }
+      case `GET ${oidcPath}`:
+        if (oidc !== undefined) return await oidc.begin(incoming, response);
+        break;
+      case `GET ${oidcPath}/callback`:
+        if (oidc !== undefined)
+          return await oidc.finish(incoming, response, async (credential) => (await this.#begin(incoming, credential)).cookie);
+        break;
       default:
-        throw new Refusal('not_found', 'Nothing is served at this address with this method.');
     }
+    throw new Refusal('not_found', 'Nothing is served at this address with this method.');
   }
 
-  #sendView(response: ServerResponse, { secret, session, body }: { secret: string; session: Session; body: string }): void {
-    response.setHeader('set-cookie', writeCookie(this.#options.cookie(), secret, session.endsAt - Date.now()));
-    sendJson(response, 201, { body });
+  /** The former session of the browser ends with the beginning of another. */
+  async #begin(incoming: IncomingMessage, credential: Credential): Promise<{ readonly cookie: string; readonly view: SessionView }> {
+    const { signIn, sessions, cookie } = this.#options;
+    const { secret, session, view } = await signIn.begin(credential);
+    const before = this.#known(incoming);
+    if (before !== undefined) sessions.end(before);
+    return { cookie: writeCookie(cookie(), secret, session.endsAt - Date.now()), view };
   }
 
   async upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError, ConnectionError } from '@capstan/client';
 import { isObject } from '@capstan/machinery';
-import { readBody, type Upstream } from '@capstan/serving';
+import { expiryOf, readBody, type Upstream } from '@capstan/serving';
 import { Refusal } from '../guard/refusal.ts';
-import { expiryOf, type Identity, identify, userOf } from '../identity/identity.ts';
+import { type Identity, identify, userOf } from '../identity/identity.ts';
 import type { Links } from '../sessions/links.ts';
-import type { Credential, Session, Sessions } from '../sessions/sessions.ts';
+import type { Credential, Session } from '../sessions/session.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 
 /** What `GET /session` tells the page. */
 export interface SessionView extends Identity {
@@ -54,7 +55,8 @@ export class SignIn {
   }
 
   async look(session: Session): Promise<SessionView> {
-    return viewOf(await this.#asking(() => identify(this.#options.upstream, session.authorization)), session);
+    const authorization = await session.authorization();
+    return viewOf(await this.#asking(() => identify(this.#options.upstream, authorization)), session);
   }
 
   /** `POST /session/links`: a code for the owner of the token in the request. */

@@ -3,7 +3,7 @@ import { Transform } from 'node:stream';
 import { writePatiently } from '@capstan/serving';
 import { Refusal } from '../guard/refusal.ts';
 import { commonHeaders, dataPolicy } from '../pages/policy.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import type { Target } from './target.ts';
 
@@ -54,7 +54,8 @@ export function checkPath(path: string): void {
 }
 
 async function exchange({ incoming, response, target, path, session }: RelayedRequest, limits: RelayLimits): Promise<void> {
-  const outgoing = target.request({ method: incoming.method!, path, headers: requestHeaders(incoming.headers, session.authorization) });
+  const headers = requestHeaders(incoming.headers, await session.authorization());
+  const outgoing = target.request({ method: incoming.method!, path, headers });
   const stop = (): void => void outgoing.destroy();
   // The reader is gone, or has signed out.
   response.on('close', stop);

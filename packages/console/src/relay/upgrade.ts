@@ -2,7 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { isHandshake, type UpgradeRequest } from '@capstan/streams';
 import { Refusal } from '../guard/refusal.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 import { handshakeHeaders } from './headers.ts';
 import { checkPath } from './relay.ts';
 import type { Target } from './target.ts';
@@ -23,12 +23,8 @@ export async function relayUpgrade(request: RelayedUpgrade): Promise<void> {
   const { request: incoming, socket, head, target, path, session, answerWithin } = request;
   if (!isHandshake(incoming)) throw new Refusal('bad_request', 'Expected the handshake of a WebSocket.');
   checkPath(path);
-  const outgoing = target.request({
-    method: 'GET',
-    path,
-    headers: handshakeHeaders(incoming.headers, session.authorization),
-    upgrades: true,
-  });
+  const headers = handshakeHeaders(incoming.headers, await session.authorization());
+  const outgoing = target.request({ method: 'GET', path, headers, upgrades: true });
   const stop = (): void => void outgoing.destroy();
   socket.on('close', stop);
   socket.on('error', stop);

@@ -1,5 +1,5 @@
 import { isSecret, nameOf, newSecret } from './secret.ts';
-import type { Credential } from './sessions.ts';
+import type { Credential } from './session.ts';
 
 /** In milliseconds. */
 const validFor = 600_000;

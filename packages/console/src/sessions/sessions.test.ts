@@ -31,10 +31,10 @@ afterEach(() => {
 
 const jane = { user: 'jane', tokenEndsAt: undefined };
 
-test('only the cookie finds its session', () => {
+test('only the cookie finds its session', async () => {
   const { secret, session } = sessions.begin({ token: 'abc' }, jane);
   expect(sessions.find(secret)).toBe(session);
-  expect(session.authorization).toBe('Bearer abc');
+  expect(await session.authorization()).toBe('Bearer abc');
   for (const other of [undefined, '', newSecret(), session.name]) expect(sessions.find(other)).toBeUndefined();
 });
 

@@ -1,14 +1,7 @@
 import { fieldsOf, textOf } from '@capstan/machinery';
 import { isSecret, nameOf, newSecret } from './secret.ts';
+import { type Credential, Session } from './session.ts';
 import type { SealedSession, Vault } from './vault.ts';
-
-/** Credentials with which somebody signed in. */
-export interface Credential {
-  /** For the API server, without `Bearer`. */
-  readonly token: string;
-  /** Of an OpenID provider, to get the next token. */
-  readonly refreshToken?: string;
-}
 
 export interface SessionLimits {
   readonly sessions: number;
@@ -21,53 +14,11 @@ export interface SessionLimits {
 
 export const defaultSessionLimits: SessionLimits = { sessions: 1_000, perUser: 20, idle: 12 * 3_600_000, age: 24 * 3_600_000 };
 
-/** Somebody who signed in with a browser. */
-export class Session {
-  /** Not the secret. */
-  readonly name: string;
-  readonly owner: string;
-  readonly endsAt: number;
-  usedAt: number;
-  /** Open WebSockets, each of which counts as use. */
-  sockets = 0;
-  /** Requests that are being relayed. */
-  requests = 0;
-  #credential: Credential;
-  readonly #ended = new AbortController();
-
-  constructor(
-    facts: { readonly name: string; readonly owner: string; readonly endsAt: number; readonly usedAt: number },
-    credential: Credential,
-  ) {
-    this.name = facts.name;
-    this.owner = facts.owner;
-    this.endsAt = facts.endsAt;
-    this.usedAt = facts.usedAt;
-    this.#credential = credential;
-  }
-
-  get credential(): Credential {
-    return this.#credential;
-  }
-
-  get authorization(): string {
-    return `Bearer ${this.#credential.token}`;
-  }
-
-  /** Aborted when the session ends: everything that it opened ends with it. */
-  get ended(): AbortSignal {
-    return this.#ended.signal;
-  }
-
-  /** `stopping` if only this process ends, and the session goes on with the next one. */
-  end(why: 'signed-out' | 'stopping' = 'signed-out'): void {
-    this.#ended.abort(why);
-  }
-}
-
 export interface SessionsOptions {
   readonly vault: Vault;
   readonly limits?: Partial<SessionLimits>;
+  /** Gets the next token for one that expires. */
+  readonly renew?: (credential: Credential) => Promise<Credential>;
   readonly now?: () => number;
 }
 
@@ -82,14 +33,16 @@ const sweepEvery = 60_000;
 export class Sessions implements Disposable {
   readonly limits: SessionLimits;
   readonly #vault: Vault;
+  readonly #renew: SessionsOptions['renew'];
   readonly #now: () => number;
   readonly #open = new Map<string, Session>();
   readonly #sealed = new Map<string, SealedSession>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor({ vault, limits, now = Date.now }: SessionsOptions) {
+  constructor({ vault, limits, renew, now = Date.now }: SessionsOptions) {
     this.limits = { ...defaultSessionLimits, ...limits };
     this.#vault = vault;
+    this.#renew = renew;
     this.#now = now;
     for (const one of vault.read()) this.#sealed.set(one.name, one);
     this.#timer = setInterval(() => this.sweep(), sweepEvery).unref();
@@ -113,10 +66,8 @@ export class Sessions implements Disposable {
     // A token that can be renewed does not limit its session.
     const tokenEnd = credential.refreshToken === undefined ? (tokenEndsAt ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
     const endsAt = Math.min(usedAt + this.limits.age, tokenEnd);
-    const session = new Session({ name, owner, endsAt, usedAt }, credential);
-    this.#open.set(name, session);
-    this.#sealed.set(name, { name, owner, endsAt, usedAt, sealed: this.#vault.seal(secret, JSON.stringify(credential)) });
-    this.#save();
+    const session = this.#opened({ name, owner, endsAt, usedAt }, credential, this.#vault.keyFor(secret));
+    this.#keep(session, this.#vault.keyFor(secret));
     return { secret, session };
   }
 
@@ -137,12 +88,29 @@ export class Sessions implements Disposable {
 
   #unseal(name: string, secret: string): Session | undefined {
     const sealed = this.#sealed.get(name);
-    const text = sealed && this.#vault.open(secret, sealed.sealed);
-    if (sealed === undefined || text === undefined) return undefined;
+    if (sealed === undefined) return undefined;
+    const key = this.#vault.keyFor(secret);
+    const text = this.#vault.open(key, sealed.sealed);
+    if (text === undefined) return undefined;
     const { token, refreshToken } = fieldsOf(JSON.parse(text));
-    const session = new Session(sealed, { token: textOf(token), ...(typeof refreshToken === 'string' && { refreshToken }) });
-    this.#open.set(name, session);
+    return this.#opened(sealed, { token: textOf(token), ...(typeof refreshToken === 'string' && { refreshToken }) }, key);
+  }
+
+  #opened(facts: Omit<SealedSession, 'sealed'>, credential: Credential, key: Buffer): Session {
+    const session = new Session(facts, credential, {
+      now: this.#now,
+      ...(this.#renew && { renew: this.#renew }),
+      onRenewed: () => this.#keep(session, key),
+      onRefused: () => this.end(session),
+    });
+    this.#open.set(facts.name, session);
     return session;
+  }
+
+  #keep(session: Session, key: Buffer): void {
+    const { name, owner, endsAt, usedAt, credential } = session;
+    this.#sealed.set(name, { name, owner, endsAt, usedAt, sealed: this.#vault.seal(key, JSON.stringify(credential)) });
+    this.#save();
   }
 
   end(session: Session): void {

@@ -32,19 +32,19 @@ export class Vault {
     this.#key = readKey(join(directory, 'sessions.key'));
   }
 
-  seal(secret: string, text: string): string {
+  seal(key: Buffer, text: string): string {
     const nonce = randomBytes(nonceLength);
-    const cipher = createCipheriv('aes-256-gcm', this.#keyFor(secret), nonce);
+    const cipher = createCipheriv('aes-256-gcm', key, nonce);
     const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
     return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64');
   }
 
-  /** Undefined if the text was sealed with another key or secret, or was changed. */
-  open(secret: string, sealed: string): string | undefined {
+  /** Undefined if the text was sealed with another key, or was changed. */
+  open(key: Buffer, sealed: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64');
     if (bytes.length < nonceLength + tagLength) return undefined;
     try {
-      const decipher = createDecipheriv('aes-256-gcm', this.#keyFor(secret), bytes.subarray(0, nonceLength));
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceLength));
       decipher.setAuthTag(bytes.subarray(nonceLength, nonceLength + tagLength));
       return Buffer.concat([decipher.update(bytes.subarray(nonceLength + tagLength)), decipher.final()]).toString('utf8');
     } catch {
@@ -52,7 +52,8 @@ export class Vault {
     }
   }
 
-  #keyFor(secret: string): Buffer {
+  /** The key for the session with this secret. */
+  keyFor(secret: string): Buffer {
     return Buffer.from(hkdfSync('sha256', this.#key, secret, 'capstan console session', keyLength));
   }
 
