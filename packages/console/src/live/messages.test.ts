@@ -29,7 +29,7 @@ describe('a message of a page', () => {
     ['[]', 'object'],
     ['{}', 'key'],
     ['{"add": 1, "path": "/api/v1/pods"}', 'key'],
-    [JSON.stringify({ add: 'x'.repeat(300), path: '/a' }), 'key'],
+    [JSON.stringify({ add: 'x'.repeat(5_000), path: '/a' }), 'key'],
     ['{"add": "a"}', 'expected "path"'],
     ['{"add": "a", "sample": "http://evil.example/"}', 'below /kube or /rest'],
     ['{"add": "a", "sample": "/session"}', 'below /kube or /rest'],

@@ -20,7 +20,7 @@ export type PageMessage =
   | { readonly type: 'sample'; readonly key: string; readonly sampling: Sampling }
   | { readonly type: 'remove'; readonly key: string };
 
-const longestKey = 200;
+const longestKey = 4_000;
 const longestText = 4_000;
 const leastSeconds = 2;
 const mostSeconds = 3_600;

@@ -65,7 +65,11 @@ export async function startServer(
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     // Until somebody else listens.
     socket.on('error', () => {});
-    if (socket instanceof Socket) socket.setTimeout(0);
+    if (socket instanceof Socket) {
+      socket.setTimeout(0);
+      // Lets the system notice a browser that vanished, such as that of a closed laptop.
+      socket.setKeepAlive(true, 30_000);
+    }
     void handler.upgrade(incoming, socket, head);
   });
   server.on('clientError', refuseMalformed);
