@@ -1,6 +1,7 @@
 import { join, relative, resolve } from 'node:path';
 import { connectionOf, loadKubeconfig } from '@capstan/client';
 import { readWholeConfig } from '../config/capstan.ts';
+import { reachableAddress } from '../console/address.ts';
 import { signInLink } from '../console/link.ts';
 import { explain } from '../failure.ts';
 import { holdDirectory } from '../holder.ts';
@@ -24,7 +25,7 @@ export async function up(flags: UpFlags): Promise<number> {
   const format = flags.logFormat ?? file.logFormat ?? 'text';
   const write = processLog({ process: 'up', format });
   using statusFile = new StatusFile(dataDirectory, write);
-  const announced = new Set<string>();
+  const announced = new Map<string, ReadyMessage>();
   return await superviseAll(processTable(flags, file), {
     // The children run this same program, started the same way.
     program: process.argv[1]!,
@@ -33,9 +34,12 @@ export async function up(flags: UpFlags): Promise<number> {
     writeChild: (name) => childLog({ process: name, format }),
     onReady: (name: string, { message }: Readiness) => {
       if (message === undefined || announced.has(name)) return;
-      announced.add(name);
+      announced.set(name, message);
       if (name === 'apiserver') for (const line of readyLines(message)) write(line);
-      if (name === 'console') void consoleLine(message, { dataDirectory, isForPeople: format === 'text' }).then(write);
+      if (name === 'console') {
+        const address = reachableAddress(message.url, announced.get('apiserver')?.url ?? message.url);
+        void consoleLine(address, { dataDirectory, isForPeople: format === 'text' }).then(write);
+      }
     },
     signal,
     grace: 10_000,
@@ -61,7 +65,7 @@ function readyLines({ url, kubeconfigPath }: ReadyMessage): string[] {
 
 /** A link is a credential, so it goes to a terminal only, where somebody reads it now, and never into a log. */
 async function consoleLine(
-  { url }: ReadyMessage,
+  url: string,
   { dataDirectory, isForPeople }: { readonly dataDirectory: string; readonly isForPeople: boolean },
 ): Promise<string> {
   const plain = `The console is at ${url}. Get a link to sign in with: capstan console`;

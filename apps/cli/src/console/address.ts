@@ -6,7 +6,7 @@ import { readStatus, type UpStatus } from '../supervise/status-file.ts';
 
 const portsAbove = 2;
 /** Addresses that mean every address of a machine. */
-const everywhere = new Set(['0.0.0.0', '::']);
+const everywhere = new Set(['0.0.0.0', '[::]']);
 
 export interface AddressFlags {
   readonly url?: string;
@@ -20,7 +20,7 @@ export interface AddressFlags {
 export function consoleAddress(flags: AddressFlags, { server }: Pick<Connection, 'server'>): string {
   if (flags.url !== undefined) return givenAddress(flags.url);
   for (const path of flags.kubeconfig === undefined ? kubeconfigPaths() : [flags.kubeconfig]) {
-    const found = runningAddress(readStatus(dirname(path)));
+    const found = runningAddress(readStatus(dirname(path)), server);
     if (found !== undefined) return found;
   }
   const { hostname, port } = new URL(server);
@@ -29,13 +29,19 @@ export function consoleAddress(flags: AddressFlags, { server }: Pick<Connection,
   return `https://${hostname}:${Number(port === '' ? 443 : port) + portsAbove}`;
 }
 
-/** The address of the console of a running `capstan up`; undefined if it is not ready. */
-export function runningAddress(status: UpStatus | undefined): string | undefined {
+/** The address of the console of a running `capstan up` whose API server is reached at `server`; undefined if it is not ready. */
+export function runningAddress(status: UpStatus | undefined, server: string): string | undefined {
   const { current } = status?.processes.find(({ name }) => name === 'console') ?? {};
   if (current?.phase !== 'ready') return undefined;
   const { name, host, port } = current.ports[0]!;
-  const reachable = everywhere.has(host) ? '127.0.0.1' : host;
-  return `${name}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+  return reachableAddress(`${name}://${host.includes(':') ? `[${host}]` : host}:${port}`, server);
+}
+
+/** A process that listens on every address of its machine is reached where the API server beside it is. */
+export function reachableAddress(address: string, server: string): string {
+  const url = new URL(address);
+  if (everywhere.has(url.hostname)) url.hostname = new URL(server).hostname;
+  return url.origin;
 }
 
 function givenAddress(text: string): string {

@@ -22,11 +22,12 @@ describe('the address of the console', () => {
 
   test.each([
     [ready('http', '127.0.0.1'), 'http://127.0.0.1:6445'],
-    [ready('https', '0.0.0.0'), 'https://127.0.0.1:6445'],
+    [ready('https', '0.0.0.0'), 'https://api.example.com:6445'],
+    [ready('https', '::'), 'https://api.example.com:6445'],
     [ready('http', '::1'), 'http://[::1]:6445'],
     [{ phase: 'restarting', at: '' } as const, undefined],
   ])('of %j is %s', (current, expected) => {
-    expect(runningAddress(status(current))).toBe(expected);
+    expect(runningAddress(status(current), 'https://api.example.com:6443/clusters/root')).toBe(expected);
   });
 
   test('is that of the "capstan up" beside the kubeconfig', () => {
