@@ -1,7 +1,5 @@
 export { anonymousConnection } from './anonymous.ts';
 export { BodyFault, type ByteCount, readBody } from './body.ts';
-export { accountWorkspace, claimsOf } from './claims.ts';
-export { BodyFault, readBody } from './body.ts';
 export { accountWorkspace, claimsOf, expiryOf } from './claims.ts';
 export { type ConnectionLimits, limitConnections } from './connections.ts';
 export { UpstreamHealth } from './health.ts';
