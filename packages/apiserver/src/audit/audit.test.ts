@@ -51,6 +51,19 @@ describe('heartbeats', () => {
   });
 });
 
+describe('questions about oneself', () => {
+  const recordingOf = compilePolicy(defaultPolicy);
+  it.each<[boolean, Partial<Attributes>]>([
+    [false, { group: 'authorization.k8s.io', resource: 'selfsubjectaccessreviews' }],
+    [false, { group: 'authorization.k8s.io', resource: 'selfsubjectrulesreviews' }],
+    [false, { group: 'authentication.k8s.io', resource: 'selfsubjectreviews' }],
+    [true, { group: 'authorization.k8s.io', resource: 'subjectaccessreviews' }],
+    [true, { group: 'authentication.k8s.io', resource: 'tokenreviews' }],
+  ])('are recorded (%s) by default: %j', (isRecorded, request) => {
+    expect(recordingOf(asking(jane, 'create', request)) !== undefined).toBe(isRecorded);
+  });
+});
+
 describe('a rule', () => {
   const pods: Partial<Attributes> = { resource: 'pods', namespace: 'shop', name: 'web' };
   const log: Partial<Attributes> = { ...pods, subresource: 'log' };

@@ -50,12 +50,23 @@ const heartbeats: readonly AuditRule[] = [
   { level: 'None', verbs: ['put'], userGroups: [nodeAgentGroup], nonResourceURLs: [`${logStorePath}*`] },
 ];
 
-/** Records every write except heartbeats, every stream to a node and every denial, but no other reads. */
+/** Questions about the asker's own rights and name. They store nothing, and a page of the console asks several. */
+const questions: AuditRule = {
+  level: 'None',
+  verbs: ['create'],
+  resources: [
+    { group: 'authorization.k8s.io', resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] },
+    { group: 'authentication.k8s.io', resources: ['selfsubjectreviews'] },
+  ],
+};
+
+/** Records every write except heartbeats and questions about oneself, every stream to a node and every denial, but no other reads. */
 export const defaultPolicy: AuditPolicy = {
   rules: [
     { level: 'Metadata', resources: [{ group: '', resources: streams }] },
     { level: 'None', verbs: ['get', 'list', 'watch'] },
     ...heartbeats,
+    questions,
     { level: 'Metadata' },
   ],
   omitStages: ['RequestReceived'],
