@@ -79,6 +79,32 @@ const pages = [
     path: '/allocations',
     component: lazyRouteComponent(() => import('./pages/allocations/allocation-list.tsx'), 'AllocationList'),
   }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/tenancy',
+    validateSearch: withTab,
+    component: lazyRouteComponent(() => import('./pages/tenancy/tenancy.tsx'), 'Tenancy'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/api',
+    component: lazyRouteComponent(() => import('./pages/api/kind-list.tsx'), 'KindList'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/api/new',
+    component: lazyRouteComponent(() => import('./pages/api/new-object.tsx'), 'NewObject'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/api/$group/$version/$resource',
+    component: lazyRouteComponent(() => import('./pages/api/object-list.tsx'), 'ObjectList'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/api/$group/$version/$resource/$namespace/$name',
+    component: lazyRouteComponent(() => import('./pages/api/object-detail.tsx'), 'ObjectDetail'),
+  }),
 ];
 
 export const router = createRouter({

@@ -1,4 +1,4 @@
-import { type UsageAmounts, type UsageGroup, type UsageReport, usagePath } from '@capstan/api';
+import { type UsageAmounts, type UsageGroup, type UsageReport, usageCsv, usagePath } from '@capstan/api';
 import { columns } from '../columns.ts';
 import { type ConnectionFlags, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
 import { pathFrom } from '../workspaces/target.ts';
@@ -29,12 +29,7 @@ export function linesOf(report: UsageReport, output: UsageFlags['output']): stri
     case 'json':
       return [JSON.stringify(report, undefined, 2)];
     case 'csv':
-      return [
-        `${groupBy},gpu_seconds,core_seconds,memory_gib_seconds,allocations`,
-        ...items.map((item) =>
-          [quoted(item.key), item.gpuSeconds, item.coreSeconds, item.memoryGibSeconds, item.allocations].map(String).join(','),
-        ),
-      ];
+      return [...usageCsv(report)];
     case 'table':
       return [
         `From ${from} to ${to}`,
@@ -51,10 +46,4 @@ export function linesOf(report: UsageReport, output: UsageFlags['output']): stri
 function cells({ gpuSeconds, coreSeconds, memoryGibSeconds, allocations }: UsageAmounts): string[] {
   const hours = (seconds: number): string => (seconds / 3600).toFixed(2);
   return [hours(gpuSeconds), hours(coreSeconds), hours(memoryGibSeconds), String(allocations)];
-}
-
-/** Spreadsheets run cells that begin with certain characters as formulas. */
-function quoted(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -18,12 +18,15 @@ export interface PlotProps {
   readonly format: (value: number) => string;
   /** The top of the scale; by default the largest value. */
   readonly top?: number;
+  /** One bar for each day in place of a line. */
   readonly bars?: boolean;
 }
 
 const height = 140;
 /** In seconds: the least time that a plot shows. */
 const shortest = 300;
+/** In seconds: the time that a bar stands for. */
+const day = 86_400;
 const colours = ['#5b6bf0', '#1f9d73', '#d08a1d', '#c2479b', '#2f8fd0', '#8a6ad8', '#7f8a2f', '#c75a3a'];
 
 export function PlotCanvas({ times, series, format, top, bars = false }: PlotProps) {
@@ -53,7 +56,7 @@ export function PlotCanvas({ times, series, format, top, bars = false }: PlotPro
         legend: { show: false },
         scales: {
           // A few points at the beginning do not fill years.
-          x: { range: (_plot, low, high) => [Math.min(low, high - shortest), high] },
+          x: { range: (_plot, low, high) => (bars ? [low - day / 2, high + day / 2] : [Math.min(low, high - shortest), high]) },
           y: { range: (_plot, _low, high) => [0, top ?? Math.max(high * 1.1, 1e-9)] },
         },
         axes: [axis, { ...axis, size: 62, values: (_plot, splits) => splits.map((value) => shown.current.format(value)) }],

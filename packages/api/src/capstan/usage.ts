@@ -81,3 +81,16 @@ export interface UsageReport {
   readonly items: readonly (UsageAmounts & { readonly key: string })[];
   readonly total: UsageAmounts;
 }
+
+/** The lines of a report for spreadsheets and programs. */
+export function usageCsv({ groupBy, items }: UsageReport): readonly string[] {
+  const cells = ({ key, gpuSeconds, coreSeconds, memoryGibSeconds, allocations }: UsageReport['items'][number]): string =>
+    [csvCell(key), gpuSeconds, coreSeconds, memoryGibSeconds, allocations].map(String).join(',');
+  return [`${groupBy},gpu_seconds,core_seconds,memory_gib_seconds,allocations`, ...items.map(cells)];
+}
+
+/** Spreadsheets run cells that begin with certain characters as formulas. */
+function csvCell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

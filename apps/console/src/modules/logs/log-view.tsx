@@ -1,6 +1,7 @@
 import { ActionIcon, Button, Checkbox, TextInput, Tooltip } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef, useState } from 'react';
+import { downloadText } from '../../components/download.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Empty, Failure, Loading } from '../../components/states.tsx';
 import { count } from '../format/format.ts';
@@ -170,10 +171,5 @@ function Line({ line, query, top, hasTime, isCurrent }: LineProps) {
 
 function download(name: string, lines: readonly LogLine[], hasTimes: boolean): void {
   const text = lines.map(({ time, text: line }) => (hasTimes ? `${time} ${line}\n` : `${line}\n`)).join('');
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = `${name}.log`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  downloadText(`${name}.log`, text);
 }

@@ -1,7 +1,7 @@
 import { type GPUUnit, gpuUnitKind } from '@capstan/api';
-import { Tabs } from '@mantine/core';
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
+import { LinkedTabs } from '../../components/linked-tabs.tsx';
 import { Page } from '../../components/page.tsx';
 import { Empty, Loading } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
@@ -62,8 +62,6 @@ export function UnitDetail() {
 
 function UnitTabs({ workspace, unit }: { readonly workspace: string; readonly unit: GPUUnit }) {
   const { name = '', namespace = '' } = unit.metadata;
-  const { tab = 'overview' } = useSearch({ strict: false });
-  const navigate = useNavigate();
   const place = { workspace, namespace };
   const [canRead, canEnter, canGetExec, canMeasure] = useCanEach([
     { ...place, verb: 'get', kind: podKind, subresource: 'log', name },
@@ -71,54 +69,39 @@ function UnitTabs({ workspace, unit }: { readonly workspace: string; readonly un
     { ...place, verb: 'get', kind: podKind, subresource: 'exec', name },
     { ...place, verb: 'get', kind: { group: 'metrics.k8s.io', resource: 'pods' }, name },
   ]);
-  const hasShell = canEnter === true && canGetExec === true;
-  const show = (next: string | null): void =>
-    void navigate({
-      to: '/w/$workspace/units/$namespace/$name',
-      params: { workspace, namespace, name },
-      search: { tab: next ?? 'overview' },
-      replace: true,
-    });
+  const tabs = [
+    { isOffered: true, id: 'overview', label: 'Overview', content: () => <UnitOverview workspace={workspace} unit={unit} /> },
+    {
+      isOffered: canRead,
+      id: 'logs',
+      label: 'Logs',
+      content: () => (
+        <LogView source={{ ...place, pod: name, container, run: runOf(unit) }} hasPrevious={(unit.status?.restarts ?? 0) > 0} />
+      ),
+    },
+    { isOffered: canEnter && canGetExec, id: 'terminal', label: 'Terminal', content: () => <Shell workspace={workspace} unit={unit} /> },
+    { isOffered: canMeasure, id: 'metrics', label: 'Metrics', content: () => <UnitMetrics {...place} name={name} /> },
+    { isOffered: true, id: 'events', label: 'Events', content: () => <EventList {...place} kind={gpuUnitKind.kind} name={name} /> },
+  ];
+  return <LinkedTabs tabs={tabs.filter(({ isOffered }) => isOffered)} />;
+}
+
+/** Another run of the program has another output. */
+function runOf({ status }: GPUUnit): string {
+  return `${status?.run ?? 0}.${status?.restarts ?? 0}.${status?.startedAt ?? ''}`;
+}
+
+function Shell({ workspace, unit }: { readonly workspace: string; readonly unit: GPUUnit }) {
+  const { name = '', namespace = '' } = unit.metadata;
+  if (!isRunning(unit))
+    return (
+      <Empty icon="terminal" title="No shell while the unit does not run">
+        Start the unit; a shell can be opened as soon as its program runs.
+      </Empty>
+    );
   return (
-    <Tabs value={tab} onChange={show} keepMounted={false}>
-      <Tabs.List mb="md">
-        <Tabs.Tab value="overview">Overview</Tabs.Tab>
-        {canRead && <Tabs.Tab value="logs">Logs</Tabs.Tab>}
-        {hasShell && <Tabs.Tab value="terminal">Terminal</Tabs.Tab>}
-        {canMeasure && <Tabs.Tab value="metrics">Metrics</Tabs.Tab>}
-        <Tabs.Tab value="events">Events</Tabs.Tab>
-      </Tabs.List>
-      <Tabs.Panel value="overview">
-        <UnitOverview workspace={workspace} unit={unit} />
-      </Tabs.Panel>
-      <Tabs.Panel value="logs">
-        <LogView
-          source={{
-            ...place,
-            pod: name,
-            container,
-            run: `${unit.status?.run ?? 0}.${unit.status?.restarts ?? 0}.${unit.status?.startedAt ?? ''}`,
-          }}
-          hasPrevious={(unit.status?.restarts ?? 0) > 0}
-        />
-      </Tabs.Panel>
-      <Tabs.Panel value="terminal">
-        {isRunning(unit) ? (
-          <Suspense fallback={<Loading what="Loading the terminal" />}>
-            <Terminal {...place} pod={name} container={container} />
-          </Suspense>
-        ) : (
-          <Empty icon="terminal" title="No shell while the unit does not run">
-            Start the unit; a shell can be opened as soon as its program runs.
-          </Empty>
-        )}
-      </Tabs.Panel>
-      <Tabs.Panel value="metrics">
-        <UnitMetrics {...place} name={name} />
-      </Tabs.Panel>
-      <Tabs.Panel value="events">
-        <EventList {...place} kind={gpuUnitKind.kind} name={name} />
-      </Tabs.Panel>
-    </Tabs>
+    <Suspense fallback={<Loading what="Loading the terminal" />}>
+      <Terminal workspace={workspace} namespace={namespace} pod={name} container={container} />
+    </Suspense>
   );
 }

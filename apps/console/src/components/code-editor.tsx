@@ -1,0 +1,98 @@
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { yaml } from '@codemirror/lang-yaml';
+import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import { unifiedMergeView } from '@codemirror/merge';
+import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
+import { EditorState, type Extension } from '@codemirror/state';
+import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import { useEffect, useRef } from 'react';
+
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent-text)' },
+  { tag: [tags.string, tags.special(tags.string)], color: 'var(--good)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'var(--warn)' },
+  { tag: tags.comment, color: 'var(--text-faint)', fontStyle: 'italic' },
+]);
+
+const look = EditorView.theme({
+  '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--surface)', fontSize: '12.5px' },
+  '.cm-scroller': { fontFamily: 'var(--font-code)', lineHeight: '19px' },
+  '.cm-content': { caretColor: 'var(--text)' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '.cm-gutters': { backgroundColor: 'var(--surface)', color: 'var(--text-faint)', border: 'none' },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--hover)' },
+  '&.cm-focused': { outline: 'none' },
+  '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--selected) !important' },
+  '.cm-panels': { backgroundColor: 'var(--raised)', color: 'var(--text)' },
+  '.cm-changedLine': { backgroundColor: 'var(--good-soft) !important' },
+  '.cm-deletedChunk': { backgroundColor: 'var(--bad-soft) !important' },
+  '.cm-changedText': { background: 'color-mix(in srgb, var(--good) 30%, transparent) !important' },
+  '.cm-deletedChunk .cm-deletedText': { background: 'color-mix(in srgb, var(--bad) 30%, transparent) !important' },
+});
+
+const editing: Extension = [
+  lineNumbers(),
+  foldGutter(),
+  history(),
+  indentOnInput(),
+  bracketMatching(),
+  highlightActiveLine(),
+  highlightSelectionMatches(),
+  search({ top: true }),
+  keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, ...searchKeymap, indentWithTab]),
+  EditorView.contentAttributes.of({ 'aria-label': 'YAML' }),
+];
+
+interface EditorProps {
+  readonly text: string;
+  readonly isReadOnly?: boolean;
+  /** Shows the differences from this text. */
+  readonly before?: string | undefined;
+  readonly onChange?: (text: string) => void;
+}
+
+/**
+ * An editor for YAML. It is in a shadow tree, where its library uses constructed style sheets: the policy of the pages forbids style elements.
+ */
+export function CodeEditor({ text, isReadOnly = false, before, onChange }: EditorProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(undefined);
+  const latest = useRef(onChange);
+  latest.current = onChange;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another text replaces the one in the editor, below.
+  useEffect(() => {
+    const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: 'open' });
+    const made = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({
+        doc: text,
+        extensions: [
+          editing,
+          yaml(),
+          syntaxHighlighting(colours),
+          look,
+          EditorState.readOnly.of(isReadOnly),
+          ...(before === undefined
+            ? []
+            : [unifiedMergeView({ original: before, mergeControls: false, collapseUnchanged: { margin: 3, minSize: 6 } })]),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) latest.current?.(update.state.doc.toString());
+          }),
+        ],
+      }),
+    });
+    view.current = made;
+    return () => made.destroy();
+  }, [isReadOnly, before]);
+
+  useEffect(() => {
+    const shown = view.current;
+    if (shown === undefined || shown.state.doc.toString() === text) return;
+    shown.dispatch({ changes: { from: 0, to: shown.state.doc.length, insert: text } });
+  }, [text]);
+
+  return <div ref={host} style={{ height: '100%' }} />;
+}

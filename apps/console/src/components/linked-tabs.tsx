@@ -1,0 +1,36 @@
+import { Tabs } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+
+export interface LinkedTab {
+  readonly id: string;
+  readonly label: string;
+  readonly content: () => ReactNode;
+}
+
+/** Tabs whose choice is in the address, so that links lead to them. Only the shown one is in the document. */
+export function LinkedTabs({ tabs }: { readonly tabs: readonly LinkedTab[] }) {
+  const { tab } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const shown = tabs.find(({ id }) => id === tab) ?? tabs[0];
+  return (
+    <Tabs
+      value={shown?.id ?? null}
+      keepMounted={false}
+      onChange={(next) => void navigate({ to: '.', search: (before: object) => ({ ...before, tab: next ?? '' }), replace: true })}
+    >
+      <Tabs.List mb="md">
+        {tabs.map(({ id, label }) => (
+          <Tabs.Tab key={id} value={id}>
+            {label}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {tabs.map(({ id, content }) => (
+        <Tabs.Panel key={id} value={id}>
+          {id === shown?.id && content()}
+        </Tabs.Panel>
+      ))}
+    </Tabs>
+  );
+}

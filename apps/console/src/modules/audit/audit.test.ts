@@ -1,0 +1,32 @@
+import type { AuditEvent } from '@capstan/api';
+import { expect, test } from 'vitest';
+import { auditQuery, noFilter, onWhat, toneOf, whoDid } from './audit.ts';
+
+const event = (fields: object): AuditEvent => ({
+  auditID: '1',
+  stage: '',
+  requestURI: '/healthz',
+  verb: 'get',
+  user: { username: 'jane' },
+  stageTimestamp: '',
+  ...fields,
+});
+
+test('empty fields are no part of the query', () => {
+  expect(auditQuery({ ...noFilter, user: ' jane ', code: '403' }, '')).toBe('/capstan/audit?limit=100&user=jane&code=403');
+  expect(auditQuery(noFilter, 'next')).toBe('/capstan/audit?limit=100&continue=next');
+});
+
+test('names both people if one acted as another', () => {
+  expect(whoDid(event({}))).toBe('jane');
+  expect(whoDid(event({ impersonatedUser: { username: 'joe' } }))).toBe('joe (by jane)');
+});
+
+test('names the object, or the path of a request without one', () => {
+  expect(onWhat(event({ objectRef: { resource: 'pods', subresource: 'exec', namespace: 'default', name: 'train' } }))).toBe(
+    'pods/exec default/train',
+  );
+  expect(onWhat(event({}))).toBe('/healthz');
+});
+
+test('refusals stand out', () => expect([200, 403, 500, undefined].map(toneOf)).toEqual(['good', 'warn', 'bad', 'idle']));

@@ -1,0 +1,51 @@
+import type { DiscoveredResource } from '@capstan/client/browser';
+import { describe, expect, test } from 'vitest';
+import { DocumentError, objectIn, textOf } from './document.ts';
+import { groupFromPath, groupInPath, listable } from './kinds.ts';
+import { cellValue } from './table.ts';
+
+const kind = (group: string, resource: string, version = 'v1', verbs = ['list']): DiscoveredResource => ({
+  group,
+  version,
+  resource,
+  namespaced: true,
+  kind: resource,
+  verbs,
+  shortNames: [],
+  subresources: [],
+});
+
+test('kinds appear once, ours first, and only if they can be listed', () => {
+  const all = [
+    kind('zoo.example.com', 'animals'),
+    kind('', 'pods'),
+    kind('compute.capstan.dev', 'gpuunits', 'v1'),
+    kind('compute.capstan.dev', 'gpuunits', 'v1alpha1'),
+    kind('', 'bindings', 'v1', ['create']),
+  ];
+  expect(listable(all).map(({ resource, version }) => `${resource} ${version}`)).toEqual(['gpuunits v1', 'pods v1', 'animals v1']);
+});
+
+test('the core group has a name in addresses', () => {
+  for (const group of ['', 'apps']) expect(groupFromPath(groupInPath(group))).toBe(group);
+  expect(groupInPath('')).not.toBe('');
+});
+
+describe('a document', () => {
+  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', managedFields: [{ manager: 'x' }] }, data: { a: 'b: c' } };
+
+  test('has no managed fields, and is the same object otherwise', () => {
+    expect(objectIn(textOf(object))).toEqual({ ...object, metadata: { name: 'a' } });
+  });
+
+  test.each([
+    ['no YAML', 'a: [b'],
+    ['a list', '- a'],
+    ['no kind', 'apiVersion: v1\nmetadata: {}'],
+    ['no metadata', 'apiVersion: v1\nkind: A'],
+  ])('with %s says so', (_what, text) => expect(() => objectIn(text)).toThrow(DocumentError));
+});
+
+test('cells keep numbers as numbers', () => {
+  expect([3, 'a', '', null, { a: 1 }].map(cellValue)).toEqual([3, 'a', undefined, undefined, '{"a":1}']);
+});

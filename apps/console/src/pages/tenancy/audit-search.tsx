@@ -1,0 +1,99 @@
+import type { AuditEvent } from '@capstan/api';
+import { Button, TextInput } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import form from '../../components/form.module.css';
+import { Icon } from '../../components/icon.tsx';
+import { Empty } from '../../components/states.tsx';
+import { Status } from '../../components/status.tsx';
+import { type AuditFilter, noFilter, onWhat, readAudit, toneOf, whoDid } from '../../modules/audit/audit.ts';
+import { dateTime } from '../../modules/format/format.ts';
+import { AskedView } from '../../modules/problems/views.tsx';
+
+const columns: readonly Column<AuditEvent>[] = [
+  { id: 'at', header: 'Time', value: ({ stageTimestamp }) => stageTimestamp, cell: ({ stageTimestamp }) => dateTime(stageTimestamp) },
+  { id: 'user', header: 'User', value: whoDid, cell: (event) => <span title={whoDid(event)}>{whoDid(event)}</span> },
+  { id: 'verb', header: 'Verb', value: ({ verb }) => verb },
+  { id: 'object', header: 'Object', value: onWhat, grow: true },
+  {
+    id: 'code',
+    header: 'Result',
+    value: ({ responseStatus }) => responseStatus?.code,
+    cell: ({ responseStatus }) => <Status tone={toneOf(responseStatus?.code)} word={String(responseStatus?.code ?? '–')} />,
+  },
+];
+const newestFirst = { id: 'at', desc: true };
+
+const fields: readonly (readonly [keyof AuditFilter, string, string])[] = [
+  ['user', 'User', 'jane'],
+  ['verb', 'Verb', 'delete'],
+  ['resource', 'Resource', 'gpuunits.compute.capstan.dev'],
+  ['name', 'Name', 'train'],
+  ['code', 'Result', '403'],
+];
+
+/** Who changed what, newest first. Searched on the server. */
+export function AuditSearch({ workspace }: { readonly workspace: string }) {
+  const [draft, setDraft] = useState(noFilter);
+  const [filter, setFilter] = useState(noFilter);
+  const events = useInfiniteQuery({
+    queryKey: ['audit', workspace, filter],
+    queryFn: ({ pageParam }) => readAudit(workspace, filter, pageParam),
+    initialPageParam: '',
+    getNextPageParam: ({ metadata }) => metadata.continue || undefined,
+  });
+  const rows = useMemo(() => events.data?.pages.flatMap(({ items }) => items), [events.data]);
+  return (
+    <div className={form['group']}>
+      <form
+        className={form['row']}
+        onSubmit={(event) => {
+          event.preventDefault();
+          setFilter(draft);
+          if (draft === filter) void events.refetch();
+        }}
+      >
+        {fields.map(([field, label, placeholder]) => (
+          <TextInput
+            key={field}
+            size="xs"
+            label={label}
+            placeholder={placeholder}
+            value={draft[field]}
+            onChange={(event) => setDraft({ ...draft, [field]: event.currentTarget.value })}
+          />
+        ))}
+        <Button type="submit" className={form['fixed']!} mt={22} leftSection={<Icon name="search" size={13} />} loading={events.isFetching}>
+          Search
+        </Button>
+      </form>
+      <AskedView of={{ data: rows, error: events.error, refetch: events.refetch }} what="the audit log">
+        {(found) =>
+          found.length === 0 && !events.hasNextPage ? (
+            <Empty icon="search" title="No event matches">
+              Writes, streams to nodes and denied requests are recorded.
+            </Empty>
+          ) : (
+            <>
+              <DataTable
+                label="Audit events"
+                columns={columns}
+                rows={found}
+                idOf={({ auditID, stage }) => `${auditID} ${stage}`}
+                sortBy={newestFirst}
+              />
+              {events.hasNextPage && (
+                <div>
+                  <Button variant="default" loading={events.isFetchingNextPage} onClick={() => void events.fetchNextPage()}>
+                    Load older events
+                  </Button>
+                </div>
+              )}
+            </>
+          )
+        }
+      </AskedView>
+    </div>
+  );
+}

@@ -1,0 +1,128 @@
+import { Button, Modal, Select, TextInput } from '@mantine/core';
+import { useMemo, useState } from 'react';
+import { Confirm } from '../../components/confirm.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import form from '../../components/form.module.css';
+import { Icon } from '../../components/icon.tsx';
+import { Section } from '../../components/page.tsx';
+import { Empty } from '../../components/states.tsx';
+import { useCanEach } from '../../modules/access/use-can.ts';
+import { kubeClient } from '../../modules/kube/client.ts';
+import { clusterRoleBindingKind } from '../../modules/kube/core-kinds.ts';
+import { useLive } from '../../modules/live/use-live.ts';
+import { bindingFor, type Member, membersOf, roles } from '../../modules/members/members.ts';
+import { FollowedView } from '../../modules/problems/views.tsx';
+import { useAction } from '../../modules/toasts/use-action.ts';
+
+export function Members({ workspace }: { readonly workspace: string }) {
+  const bindings = useLive(clusterRoleBindingKind, { workspace });
+  const [canAdd, canRemove] = useCanEach(['create', 'delete'].map((verb) => ({ workspace, verb, kind: clusterRoleBindingKind })));
+  const [isAdding, setAdding] = useState(false);
+  const [leaving, setLeaving] = useState<Member>();
+  const members = useMemo(() => (bindings.state === 'content' ? membersOf(bindings.content) : []), [bindings]);
+  const remove = useAction((member: Member) => kubeClient(workspace).resource(clusterRoleBindingKind).delete(member.binding), {
+    done: ({ name, role }) => `${name} is no longer ${role}`,
+  });
+  const columns = useMemo(
+    (): readonly Column<Member>[] => [
+      { id: 'name', header: 'Name', value: ({ name }) => name },
+      { id: 'kind', header: 'Kind', value: ({ kind }) => kind, wideOnly: true },
+      { id: 'role', header: 'Role', value: ({ role }) => role },
+      { id: 'binding', header: 'Binding', value: ({ binding }) => binding, grow: true, wideOnly: true },
+      ...(canRemove
+        ? [
+            {
+              id: 'actions',
+              header: '',
+              value: () => undefined,
+              cell: (member: Member) => (
+                <Button variant="default" size="compact-xs" onClick={() => setLeaving(member)}>
+                  Remove
+                </Button>
+              ),
+              align: 'end' as const,
+            },
+          ]
+        : []),
+    ],
+    [canRemove],
+  );
+  const add = canAdd && (
+    <Button leftSection={<Icon name="plus" size={13} />} onClick={() => setAdding(true)}>
+      Add a member
+    </Button>
+  );
+  return (
+    <Section title="Roles in this workspace" count={members.length} actions={add}>
+      <FollowedView of={bindings} what="members">
+        {() =>
+          members.length === 0 ? (
+            <Empty icon="tenancy" title="Nobody has a role here">
+              Owners of the platform can enter all the same. Add the first member.
+            </Empty>
+          ) : (
+            <DataTable label="Members" columns={columns} rows={members} idOf={({ id }) => id} />
+          )
+        }
+      </FollowedView>
+      {isAdding && <AddMember workspace={workspace} onClose={() => setAdding(false)} />}
+      {leaving !== undefined && (
+        <Confirm
+          title={`Remove ${leaving.name}?`}
+          action="Remove"
+          onConfirm={() => remove.mutate(leaving)}
+          onClose={() => setLeaving(undefined)}
+        >
+          They lose the role {leaving.role} in {workspace} at once.
+          {leaving.others > 0 && ` The binding ${leaving.binding} has ${leaving.others} more, who lose it too.`}
+        </Confirm>
+      )}
+    </Section>
+  );
+}
+
+function AddMember({ workspace, onClose }: { readonly workspace: string; readonly onClose: () => void }) {
+  const [kind, setKind] = useState<'User' | 'Group'>('User');
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<string>('user');
+  const add = useAction(
+    () =>
+      kubeClient(workspace)
+        .resource(clusterRoleBindingKind)
+        .create(bindingFor({ kind, name: name.trim(), role })),
+    {
+      done: `${name} is ${role} now`,
+      onDone: onClose,
+    },
+  );
+  return (
+    <Modal opened onClose={onClose} title="Add a member" centered>
+      <form
+        className={form['group']}
+        onSubmit={(event) => {
+          event.preventDefault();
+          add.mutate();
+        }}
+      >
+        <Select
+          label="Kind"
+          data={['User', 'Group']}
+          value={kind}
+          allowDeselect={false}
+          onChange={(chosen) => setKind(chosen as typeof kind)}
+        />
+        <TextInput
+          label="Name"
+          description="As the API server knows it. “capstan whoami” prints yours."
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          data-autofocus
+        />
+        <Select label="Role" data={[...roles]} value={role} allowDeselect={false} onChange={(chosen) => setRole(chosen ?? role)} />
+        <Button type="submit" size="sm" disabled={name.trim() === ''} loading={add.isPending}>
+          Add
+        </Button>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,120 @@
+import { type UsageGroup, type UsageReport, usageCsv, usageGroups } from '@capstan/api';
+import { Button, SegmentedControl, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { downloadText } from '../../components/download.ts';
+import form from '../../components/form.module.css';
+import { Icon } from '../../components/icon.tsx';
+import { Facts, Section } from '../../components/page.tsx';
+import { Plot } from '../../components/plot.tsx';
+import { Empty } from '../../components/states.tsx';
+import { AskedView } from '../../modules/problems/views.tsx';
+import { daysOf, hours, monthStart, usageQuery } from '../../modules/usage/usage.ts';
+
+type Item = UsageReport['items'][number];
+
+const columnsBy = (group: UsageGroup): readonly Column<Item>[] => [
+  { id: 'key', header: group[0]!.toUpperCase() + group.slice(1), value: ({ key }) => key || 'none' },
+  { id: 'gpu', header: 'GPU hours', value: ({ gpuSeconds }) => gpuSeconds, cell: ({ gpuSeconds }) => hours(gpuSeconds), align: 'end' },
+  {
+    id: 'core',
+    header: 'Core hours',
+    value: ({ coreSeconds }) => coreSeconds,
+    cell: ({ coreSeconds }) => hours(coreSeconds),
+    align: 'end',
+    wideOnly: true,
+  },
+  {
+    id: 'memory',
+    header: 'Memory GiB hours',
+    value: ({ memoryGibSeconds }) => memoryGibSeconds,
+    cell: ({ memoryGibSeconds }) => hours(memoryGibSeconds),
+    align: 'end',
+    wideOnly: true,
+  },
+  { id: 'allocations', header: 'Allocations', value: ({ allocations }) => allocations, align: 'end' },
+];
+const mostFirst = { id: 'gpu', desc: true };
+
+export function Usage({ workspace }: { readonly workspace: string }) {
+  const [from, setFrom] = useState(() => monthStart(new Date()));
+  const [to, setTo] = useState('');
+  const [group, setGroup] = useState<UsageGroup>('offering');
+  const byDay = useQuery(usageQuery({ workspace, from, to, groupBy: 'day' }));
+  const byGroup = useQuery(usageQuery({ workspace, from, to, groupBy: group }));
+  const columns = useMemo(() => columnsBy(group), [group]);
+  return (
+    <div className={form['group']}>
+      <div className={form['buttons']}>
+        <TextInput type="date" size="xs" label="From" value={from} onChange={(event) => setFrom(event.currentTarget.value)} />
+        <TextInput type="date" size="xs" label="Until" value={to} onChange={(event) => setTo(event.currentTarget.value)} />
+      </div>
+      <AskedView of={byDay} what="the usage">
+        {(report) => <Days report={report} />}
+      </AskedView>
+      <Section
+        title="By"
+        note={
+          <SegmentedControl
+            size="xs"
+            aria-label="Group by"
+            data={[...usageGroups]}
+            value={group}
+            onChange={(chosen) => setGroup(chosen as UsageGroup)}
+          />
+        }
+        actions={
+          <Button
+            variant="default"
+            leftSection={<Icon name="download" size={13} />}
+            disabled={byGroup.data === undefined}
+            onClick={() =>
+              downloadText(`usage-${workspace.replaceAll(':', '-')}-${group}.csv`, `${usageCsv(byGroup.data!).join('\n')}\n`, 'text/csv')
+            }
+          >
+            CSV
+          </Button>
+        }
+      >
+        <AskedView of={byGroup} what="the usage">
+          {({ items }) =>
+            items.length === 0 ? (
+              <Empty icon="tenancy" title="Nothing was used in this time">
+                Allocations count from the moment in which they get their devices.
+              </Empty>
+            ) : (
+              <DataTable key={group} label="Usage" columns={columns} rows={items} idOf={({ key }) => key} sortBy={mostFirst} />
+            )
+          }
+        </AskedView>
+      </Section>
+    </div>
+  );
+}
+
+function Days({ report }: { readonly report: UsageReport }) {
+  const { times, gpuHours } = useMemo(() => daysOf(report), [report]);
+  const series = useMemo(() => [{ label: 'GPU hours', values: gpuHours }], [gpuHours]);
+  const { gpuSeconds, coreSeconds, memoryGibSeconds, allocations } = report.total;
+  return (
+    <>
+      <Facts
+        facts={[
+          ['GPU hours', hours(gpuSeconds)],
+          ['Core hours', hours(coreSeconds)],
+          ['Memory GiB hours', hours(memoryGibSeconds)],
+          ['Allocations', allocations.toLocaleString('en')],
+        ]}
+      />
+      <Plot
+        title="GPU hours by day"
+        latest=""
+        times={times}
+        series={series}
+        format={(value) => value.toLocaleString('en', { maximumFractionDigits: 2 })}
+        bars
+      />
+    </>
+  );
+}
