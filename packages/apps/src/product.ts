@@ -13,8 +13,12 @@ import {
   type PermissionClaim,
 } from '@capstan/api';
 import type { PolicyRule, Product } from '@capstan/platform';
+import { adapterFinder } from './adapter/finding.ts';
 import { type AdapterRegistration, contentOf } from './adapter/registration.ts';
+import { webAdapters } from './adapter/web.ts';
 import { builtInAdapters } from './adapters/built-in.ts';
+import { type InstancesOptions, instances } from './instances/controller.ts';
+import { appsNamespace } from './keeping/kept-values.ts';
 
 const read = ['get', 'list', 'watch'];
 
@@ -31,9 +35,6 @@ const rules: readonly PolicyRule[] = [
   // In the namespaces of nodes, for single tasks. Reading them is up to the agents.
   { apiGroups: [''], resources: ['secrets'], verbs: ['create', 'delete'] },
 ];
-
-/** Where the secrets of instances are, and those of adapters. */
-export const appsNamespace = 'apps';
 
 /** Objects of tenants that apps need. */
 const claims: readonly PermissionClaim[] = [
@@ -52,12 +53,12 @@ const tenantRules: readonly PolicyRule[] = [
   { apiGroups: [appsGroup], resources: [`${appMemberKind.resource}/status`], verbs: ['get'] },
 ];
 
-export interface AppsOptions {
+export interface AppsOptions extends InstancesOptions {
   readonly adapters?: readonly AdapterRegistration[];
 }
 
 /** The product that deploys distributed systems on allocations of tenants. */
-export function appsProduct({ adapters = builtInAdapters }: AppsOptions = {}): Product {
+export function appsProduct({ adapters = builtInAdapters, ...options }: AppsOptions = {}): Product {
   return {
     name: 'apps',
     kinds: [appKind, appInstanceKind, appMemberKind, appOperationKind],
@@ -69,7 +70,13 @@ export function appsProduct({ adapters = builtInAdapters }: AppsOptions = {}): P
     namespaces: [
       { name: appsNamespace, rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update', 'patch', 'delete'] }] },
     ],
-    controllers: [],
+    controllers: [
+      {
+        name: 'instances',
+        make: ({ tenants, platform }) =>
+          instances({ tenants, platform, adapterOf: adapterFinder(adapters, webAdapters(platform)), ...options }),
+      },
+    ],
     content: () => contentOf(adapters),
   };
 }

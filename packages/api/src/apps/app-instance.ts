@@ -1,7 +1,7 @@
 import { conditions, immutable, objectName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { anything, choice, flag, integer, list, object, optional, text, withDefault } from '../definition/schema.ts';
-import { allowedActions, appsGroup, constraints, health, lastErrors, lastOperation, progress } from './fields.ts';
+import { allowedActions, appsGroup, constraints, health, lastErrors, lastOperation, progress, residues } from './fields.ts';
 
 const endpoint = object('An address of the instance.', {
   name: text('Its purpose, such as `api`.', { minLength: 1, maxLength: 63 }),
@@ -13,13 +13,6 @@ const access = object('How the instance is used.', {
   kubeconfig: optional(flag('Whether a kubeconfig can be had.')),
   shell: optional(text('The AppMember that gives shells, such as a login node.', { maxLength: 253 })),
   notes: optional(list('Notes for people.', text('A note.', { maxLength: 1024 }), { maxItems: 16 })),
-});
-
-const residue = object('Something that is left on a node.', {
-  member: text('Name of the AppMember.', { maxLength: 253 }),
-  node: text('Name of the node.', { maxLength: 253 }),
-  name: text('The subject, such as a path, a mount or a network interface.', { minLength: 1, maxLength: 253 }),
-  message: text('The finding.', { maxLength: 1024 }),
 });
 
 export const appInstanceKind = defineKind({
@@ -50,6 +43,9 @@ export const appInstanceKind = defineKind({
         message: optional(text('Why it waits or is not healthy, in one sentence.', { maxLength: 4096 })),
         progress: optional(progress),
         version: optional(text('The version that is installed.', { maxLength: 64 })),
+        revision: optional(text('Hash of the wish that was last fulfilled.', { maxLength: 64 })),
+        stopped: optional(flag('Whether its services were stopped.')),
+        operations: optional(integer('Operations that the platform has begun.', { minimum: 0 })),
         lastOperation: optional(lastOperation),
         lastErrors: optional(lastErrors),
         constraints: optional(constraints),
@@ -61,7 +57,7 @@ export const appInstanceKind = defineKind({
             healthy: integer('Those that are healthy.', { minimum: 0 }),
           }),
         ),
-        residues: optional(list('What could not be removed from nodes.', residue, { maxItems: 256 })),
+        residues: optional(residues),
         certificatesExpireAt: optional(timestamp('When the first of its certificates expires.')),
         observedAt: optional(timestamp('When its health was last looked at.')),
         conditions: optional(conditions()),
@@ -80,4 +76,3 @@ export const appInstanceKind = defineKind({
 export type AppInstance = ObjectOf<typeof appInstanceKind>;
 export type AppInstanceStatus = NonNullable<AppInstance['status']>;
 export type AppAccess = NonNullable<AppInstanceStatus['access']>;
-export type AppResidue = NonNullable<AppInstanceStatus['residues']>[number];

@@ -1,6 +1,6 @@
 import { conditions, objectName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
-import { anything, choice, integer, object, optional, text } from '../definition/schema.ts';
+import { anything, choice, flag, integer, object, optional, text } from '../definition/schema.ts';
 import { appsGroup, health, lastErrors, lastOperation, word } from './fields.ts';
 
 /** `draining`: it takes no new work. `removed`: nothing of it is left, or the residues of the instance say what is. */
@@ -25,6 +25,8 @@ export const appMemberKind = defineKind({
       status: object('The member as it is.', {
         observedGeneration: optional(integer('Generation of the object that the status describes.', { minimum: 0 })),
         state: optional(choice('State in one word.', [...memberStates])),
+        joined: optional(flag('Whether an operation has completed that made it a part of the instance.')),
+        repairable: optional(flag('Whether the operation `repair` may help.')),
         health: optional(health),
         message: optional(text('Why it waits or is not healthy.', { maxLength: 4096 })),
         address: optional(text('Its address in the network of the nodes.', { maxLength: 253 })),

@@ -1,7 +1,7 @@
 import { immutable, objectName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { anything, choice, flag, integer, keyedList, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
-import { appsGroup, lastErrors, operationFields, word } from './fields.ts';
+import { appsGroup, lastErrors, operationFields, residues, word } from './fields.ts';
 
 /** The operations of every app. The first three are begun by the platform itself; the others by people. */
 export const commonOperations = [
@@ -19,7 +19,7 @@ export const commonOperations = [
 export type CommonOperation = (typeof commonOperations)[number];
 
 const step = object('One step.', {
-  id: word('Identifies the step within the operation.'),
+  id: text('Identifies the step within the operation.', { minLength: 1, maxLength: 128, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' }),
   title: text('What it does, for people.', { maxLength: 256 }),
   stage: integer('Steps of one stage run side by side, after all of the stage before.', { minimum: 0 }),
   member: optional(text('Name of the AppMember on whose node it runs.', { maxLength: 253 })),
@@ -27,6 +27,8 @@ const step = object('One step.', {
   state: choice('How far it is.', ['pending', 'running', 'succeeded', 'skipped', 'failed', 'cancelled']),
   task: optional(text('Name of its NodeTask, in the namespace of the node.', { maxLength: 253 })),
   attempts: optional(integer('How often it was tried.', { minimum: 0 })),
+  tries: optional(integer('How often it was tried since a person last asked for it.', { minimum: 0 })),
+  nextRetryAt: optional(timestamp('When it is tried again.')),
   message: optional(text('Why it waits or failed.', { maxLength: 1024 })),
   startedAt: optional(timestamp('When it began.')),
   finishedAt: optional(timestamp('When it ended.')),
@@ -57,6 +59,9 @@ export const appOperationKind = defineKind({
         steps: optional(keyedList('The plan.', step, { keys: ['id'], maxItems: 512 })),
         errors: optional(lastErrors),
         observedGeneration: optional(integer('Generation of the instance that it works towards.', { minimum: 0 })),
+        sequence: optional(integer('Its place among the operations of the instance, in the order in which they began.', { minimum: 1 })),
+        revision: optional(text('Hash of the wish that it works towards.', { maxLength: 64 })),
+        residues: optional(residues),
         instructions: optional(text('What a person has to do, if the state is `needs_intervention`.', { maxLength: 4096 })),
       }),
       columns: [

@@ -57,6 +57,9 @@ const permitted = object('Everything that steps of the app may do on nodes. The 
   paths: optional(list('Where steps may write files.', pathPrefix, { maxItems: 64 })),
   packages: optional(list('Packages that steps may install and remove.', name, { maxItems: 64 })),
   services: optional(list('Services of the machine that steps may start and stop.', name, { maxItems: 64 })),
+  commands: optional(
+    list('Programs that may be the command of such a service: its first argument, a whole path.', pathPrefix, { maxItems: 64 }),
+  ),
 });
 
 const adapter = object(

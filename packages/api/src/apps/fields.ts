@@ -77,3 +77,20 @@ const allowedAction = object('Something that can be done now, by creating an App
 export type AllowedAction = ReadOf<typeof allowedAction>;
 
 export const allowedActions = list('What can be done now. Rights are checked when it is done.', allowedAction, { maxItems: 256 });
+
+export const residues = list(
+  'What could not be removed from nodes.',
+  object('Something that is left on a node.', {
+    member: text('Name of the AppMember.', { maxLength: 253 }),
+    node: text('Name of the node.', { maxLength: 253 }),
+    name: text('The subject, such as a path, a mount or a network interface.', { minLength: 1, maxLength: 253 }),
+    message: text('The finding.', { maxLength: 1024 }),
+  }),
+  { maxItems: 256 },
+);
+export type AppResidue = ReadOf<typeof residues>[number];
+
+/** On everything of an instance in root:platform: the UID of the instance. */
+export const appInstanceLabel = 'apps.capstan.dev/instance';
+/** On an AppInstance: nothing is done for it but the plans of operations with `dryRun`, and it is deleted soon. */
+export const appPreviewAnnotation = 'apps.capstan.dev/preview';

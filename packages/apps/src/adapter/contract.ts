@@ -67,6 +67,8 @@ export interface MembersRequest {
 
 export interface MembersAnswer {
   readonly members: readonly WantedMember[];
+  /** For adapters that are web services: the probe of the members of each component. */
+  readonly probes?: Readonly<Record<string, AdapterProbe>>;
 }
 
 export interface WantedMember {

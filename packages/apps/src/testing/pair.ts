@@ -32,7 +32,7 @@ const app: NewApp = {
       { name: 'wave', title: 'Wave', scope: 'member' },
       { name: 'restart', title: 'Restart', scope: 'instance' },
     ],
-    permitted: { scripts: exactScripts(scripts), paths: ['/etc/pair/'], services: ['pair'] },
+    permitted: { scripts: exactScripts(scripts), paths: ['/etc/pair/'], services: ['pair'], commands: ['/bin/sleep'] },
     access: ['endpoint'],
   },
 };

@@ -1,0 +1,67 @@
+import type { AppInstanceStatus, AppMember, AppMemberStatus } from '@capstan/api';
+import { setCondition } from '@capstan/controller';
+import { isObject } from '@capstan/machinery';
+import type { Observation } from '../adapter/contract.ts';
+import type { Scene } from '../instances/scene.ts';
+import { answeredAt, probedMembers } from './looking.ts';
+
+/** In milliseconds: how old the time of the last look at a member may become if nothing about it changes. */
+const timeAge = 300_000;
+
+/** The status of members after a look at them. Silence is `unknown`, whatever the adapter thinks. */
+export function observedMembers(
+  scene: Scene,
+  observation: Observation,
+): { readonly member: AppMember; readonly status: AppMemberStatus }[] {
+  return probedMembers(scene).flatMap(({ member, isHeard, task }) => {
+    const { name = '' } = member.metadata;
+    const { status = {} } = member;
+    const seen = observation.members[name];
+    const { health: _h, message: _m, endpoint: _e, detail: _d, repairable: _r, observedAt, ...kept } = status;
+    const now = task?.status?.finishedAt;
+    const fresh: AppMemberStatus = isHeard
+      ? {
+          ...kept,
+          health: seen?.health ?? 'unknown',
+          ...(seen?.message !== undefined && { message: seen.message }),
+          ...(seen?.endpoint !== undefined && { endpoint: seen.endpoint }),
+          ...(isObject(seen?.detail) && { detail: seen.detail }),
+          ...(seen?.isRepairable === true && { repairable: true }),
+        }
+      : { ...kept, health: 'unknown', message: `the node ${member.spec.node} is silent` };
+    const isOld = now !== undefined && (observedAt === undefined || Date.parse(now) - Date.parse(observedAt) > timeAge);
+    const { observedAt: _o, ...before } = status;
+    if (JSON.stringify(sorted(before)) === JSON.stringify(sorted(fresh)) && !isOld) return [];
+    return [{ member, status: { ...fresh, ...(now !== undefined ? { observedAt: now } : observedAt !== undefined && { observedAt }) } }];
+  });
+}
+
+const sorted = (status: object): unknown[] => Object.entries(status).sort(([one], [other]) => (one < other ? -1 : 1));
+
+/** The status of the instance with what was seen. */
+export function withObservation(status: AppInstanceStatus, scene: Scene, observation: Observation): AppInstanceStatus {
+  const now = new Date(scene.now);
+  const { health, message = '', hasDrifted = false, certificatesExpireAt } = observation;
+  const generation = { observedGeneration: scene.instance.metadata.generation ?? 0 };
+  const probed = probedMembers(scene);
+  const isSilent = probed.length > 0 && probed.every(({ isHeard }) => !isHeard);
+  const seen = isSilent ? 'unknown' : health;
+  const reason = `${seen[0]!.toUpperCase()}${seen.slice(1)}`;
+  const isTrue = seen === 'healthy' ? 'True' : seen === 'unknown' ? 'Unknown' : 'False';
+  const text = isSilent ? 'the nodes of all members are silent' : message;
+  const healthy = setCondition(status.conditions, { type: 'Healthy', status: isTrue, reason, message: text, ...generation }, now);
+  const drift = {
+    type: 'InSync',
+    status: hasDrifted ? 'False' : 'True',
+    reason: hasDrifted ? 'Drifted' : 'AsWanted',
+    message: hasDrifted ? 'reconcile would change something' : '',
+  } as const;
+  const { certificatesExpireAt: _, ...kept } = status;
+  const observedAt = answeredAt(probed) ?? status.observedAt;
+  return {
+    ...kept,
+    conditions: setCondition(healthy, { ...drift, ...generation }, now),
+    ...(observedAt !== undefined && { observedAt }),
+    ...(certificatesExpireAt !== undefined && { certificatesExpireAt }),
+  };
+}

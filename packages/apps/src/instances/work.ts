@@ -1,0 +1,447 @@
+import {
+  type AppInstance,
+  type AppMember,
+  type AppOperation,
+  appInstanceKind,
+  appMemberKind,
+  appOperationKind,
+  millisecondsIn,
+  type NodeTask,
+  newObject,
+} from '@capstan/api';
+import { type Client, isAlreadyExists, isNotFound, type ObjectKey, objectKey } from '@capstan/client';
+import type { StepWork } from '@capstan/compute';
+import {
+  addFinalizer,
+  type EventRecorder,
+  ignoring,
+  patchStatus,
+  type Reconcile,
+  removeFinalizer,
+  withController,
+} from '@capstan/controller';
+import type { AccessAnswer, AdapterProbe, MembersAnswer, Observation } from '../adapter/contract.ts';
+import type { FoundAdapter } from '../adapter/finding.ts';
+import { useOf } from '../checking/allocations.ts';
+import { forbiddance } from '../checking/permissions.ts';
+import { Keeper, type KeptValues } from '../keeping/kept-values.ts';
+import type { ReadOutput } from '../keeping/outputs.ts';
+import { recordLabel } from '../operations/labels.ts';
+import { probeTask } from '../operations/making.ts';
+import { NodeTasks } from '../operations/node-tasks.ts';
+import { placeOf } from '../operations/running.ts';
+import type { KeptPlan, Output, Start } from '../operations/scene.ts';
+import { probeName } from '../operations/task-names.ts';
+import { automaticAnnotation } from '../operations/types.ts';
+import { eventsFor, operationEvents } from '../status/events.ts';
+import { type Copies, membersOf, namesIn, operationsOf, scriptHash, tasksOf } from './copies.ts';
+import type { Memory } from './memory.ts';
+import { asked, askMembers, askPlan, instanceRequest, probeAnswer, type Subject, withTargets } from './questions.ts';
+import type { Asked, Scene } from './scene.ts';
+import { appFinalizer, type Step } from './step.ts';
+import type { Target } from './targets.ts';
+import { isWanted, viewOf } from './view.ts';
+
+export interface WorkOptions {
+  readonly copies: Copies;
+  /** For the workspace of the instance. */
+  readonly client: Client;
+  readonly platform: Client;
+  readonly events: EventRecorder;
+  readonly wrote: Reconcile<AppInstance>['wrote'];
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+  readonly workspace: string;
+  readonly adapterOf: (app: NonNullable<Scene['app']>) => FoundAdapter;
+  readonly readOutput: ReadOutput;
+  readonly memory: Memory;
+}
+
+const unasked = { kind: 'unasked' } as const;
+const mostProbeAttempts = 1000;
+
+/** One look at an instance: the copies, with the answers to its own questions and writes. */
+export class Work implements StepWork<Scene, Step> {
+  readonly #options: WorkOptions;
+  readonly #keeper: Keeper;
+  readonly #key: ObjectKey;
+  #instance: AppInstance;
+  readonly #members: Map<string, AppMember>;
+  readonly #operations: Map<string, AppOperation>;
+  readonly #tasks: NodeTasks;
+  readonly #taken = new Map<string, string>();
+  readonly #plans = new Map<string, Asked<KeptPlan>>();
+  readonly #outputs = new Map<string, Output>();
+  readonly #kept = new Set<string>();
+  #wanted: Asked<MembersAnswer> = unasked;
+  #observation: Asked<Observation> = unasked;
+  #access: Asked<AccessAnswer> = unasked;
+  #values: KeptValues | undefined;
+  #isForgotten = false;
+
+  constructor(instance: AppInstance, options: WorkOptions) {
+    const { copies } = options;
+    const { uid = '' } = instance.metadata;
+    this.#options = options;
+    this.#instance = instance;
+    this.#key = objectKey(instance);
+    this.#keeper = new Keeper(options.platform, uid);
+    const isOwn = (one: AppMember | AppOperation): boolean => one.metadata.ownerReferences?.some((owner) => owner.uid === uid) ?? false;
+    this.#members = new Map(
+      membersOf(copies, this.#key)
+        .filter(isOwn)
+        .map((one) => [one.metadata.name ?? '', one]),
+    );
+    const own = operationsOf(copies, this.#key).filter(
+      (one) =>
+        isOwn(one) ||
+        (one.metadata.ownerReferences === undefined && one.metadata.labels?.[recordLabel] === undefined) ||
+        one.metadata.labels?.[recordLabel] === uid,
+    );
+    this.#operations = new Map(own.map((one) => [one.metadata.name ?? '', one]));
+    this.#tasks = new NodeTasks(tasksOf(copies, uid), options);
+  }
+
+  scene(): Scene {
+    const { copies, now, memory } = this.#options;
+    const key = (name: string): ObjectKey => ({ ...this.#key, name });
+    const members = [...this.#members.values()].sort((one, other) => ((one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1));
+    return {
+      now: now(),
+      instance: this.#instance,
+      app: copies.apps.get({ name: this.#instance.spec.app }),
+      members,
+      operations: [...this.#operations.values()].sort(byAge),
+      taken: this.#taken,
+      wanted: this.#wanted,
+      plan: (operation) => this.#plans.get(operation) ?? unasked,
+      useOf: (allocation) => useOf(allocation, copies.allocations.get(key(allocation)), (node) => copies.bookings.get({ name: node })),
+      node: (name) => copies.nodes.get({ name }),
+      task: (node, name) => this.#tasks.get(node, name),
+      tasks: this.#tasks.all(),
+      absent: this.#tasks.absent,
+      output: (task) => this.#outputs.get(outputKey(task)) ?? memory.outputs.get(outputKey(task)) ?? { kind: 'unread' },
+      kept: this.#kept,
+      probe: (member) => this.#probe(member),
+      observation: this.#observation,
+      access: this.#access,
+      isForgotten: this.#isForgotten,
+    };
+  }
+
+  /** Does what was decided. Errors are thrown: the next reconcile decides again. */
+  async perform(step: Exclude<Step, { kind: 'wait' }>): Promise<void> {
+    switch (step.kind) {
+      case 'protect':
+        return this.#wroteInstance(await addFinalizer(this.#instances(), this.#instance, appFinalizer));
+      case 'letGo':
+        return this.#wroteInstance(await removeFinalizer(this.#instances(), this.#instance, appFinalizer));
+      case 'deleteInstance':
+        return void (await ignoring(this.#instances().delete(this.#instance.metadata.name ?? ''), isNotFound));
+      case 'status':
+        return this.#writeStatus(step.status);
+      case 'adopt':
+        return each(step.operations, (one) => this.#adopt(one));
+      case 'begin':
+        return this.#begin(step);
+      case 'operationStatus':
+        return this.#writeOperation(step.operation, step.status);
+      case 'cancelOperation':
+        return this.#wroteOperation(
+          await this.#resource<AppOperation>(appOperationKind).patch(step.operation.metadata.name ?? '', {
+            type: 'merge',
+            patch: { spec: { cancelled: true } },
+          }),
+        );
+      case 'deleteOperations':
+        return each(step.operations, (one) => this.#deleteOperation(one));
+      case 'createMembers':
+        return each(step.targets, (target) => this.#createMember(target));
+      case 'deleteMembers':
+        return each(step.members, (one) => this.#deleteMember(one));
+      case 'memberStatus':
+        return each(step.writes, async ({ member, status }) =>
+          this.#wroteMember(await patchStatus(this.#resource<AppMember>(appMemberKind), member, status)),
+        );
+      case 'askMembers':
+        this.#wanted = await this.#askMembers();
+        return;
+      case 'plan':
+        this.#plans.set(step.operation.metadata.uid ?? '', await this.#plan(step.operation));
+        return;
+      case 'observe':
+        return this.#observe();
+      case 'askAccess':
+        this.#access = await asked(async () => this.#adapter().access(instanceRequest(this.#subject(), await this.#read())));
+        return;
+      case 'forget':
+        await this.#keeper.forget();
+        this.#isForgotten = true;
+        return;
+      default:
+        return this.#performTasks(step);
+    }
+  }
+
+  async #performTasks(
+    step: Extract<Step, { kind: 'look' | 'read' | 'keep' | 'start' | 'cancelTasks' | 'deleteTasks' | 'probe' }>,
+  ): Promise<void> {
+    switch (step.kind) {
+      case 'look':
+        return each(step.tasks, ({ node, name }) => this.#tasks.look(node, name));
+      case 'read':
+        return each(step.tasks, (task) => this.#readOutput(task));
+      case 'keep':
+        return this.#keep(step);
+      case 'start':
+        return this.#start(step.operation, step.starts);
+      case 'cancelTasks':
+        return each(step.tasks, (task) => this.#tasks.patch(task, { cancelled: true }));
+      case 'deleteTasks':
+        return each(step.tasks, (task) => this.#tasks.delete(task));
+      case 'probe':
+        await each(step.members, (member) => this.#createProbe(member));
+        return each(step.tasks, (task) =>
+          task.spec.attempt >= mostProbeAttempts ? this.#tasks.delete(task) : this.#tasks.patch(task, { attempt: task.spec.attempt + 1 }),
+        );
+    }
+  }
+
+  // The instance, its operations and members.
+
+  #instances() {
+    return this.#resource<AppInstance>(appInstanceKind);
+  }
+
+  #resource<T extends AppInstance | AppMember | AppOperation>(
+    kind: typeof appInstanceKind | typeof appMemberKind | typeof appOperationKind,
+  ) {
+    return this.#options.client.resource<T>(kind).in(this.#instance.metadata.namespace);
+  }
+
+  #wroteInstance(instance: AppInstance): void {
+    if (instance !== this.#instance) this.#options.wrote(instance);
+    this.#instance = instance;
+  }
+
+  async #writeStatus(status: AppInstance['status']): Promise<void> {
+    const before = this.#instance;
+    this.#wroteInstance(await patchStatus(this.#instances(), before, status ?? {}));
+    for (const event of eventsFor(before.status, status)) this.#options.events.record(before, event);
+  }
+
+  async #begin({ name, beginning }: Extract<Step, { kind: 'begin' }>): Promise<void> {
+    const { type, member, isAutomatic } = beginning;
+    const { namespace = '', uid = '', name: instance = '' } = this.#instance.metadata;
+    const annotations = isAutomatic === true ? { annotations: { [automaticAnnotation]: 'true' } } : {};
+    const operation = newObject(appOperationKind, {
+      metadata: { name, namespace, ...annotations, ...(type === 'decommission' && { labels: { [recordLabel]: uid } }) },
+      spec: { instance, type, ...(member !== undefined && { member }) },
+    }) as AppOperation;
+    // The record of a removal outlives the instance if it has something to tell.
+    const owned = type === 'decommission' ? operation : withController(operation, ownable(this.#instance));
+    const resource = this.#resource<AppOperation>(appOperationKind);
+    this.#wroteOperation((await ignoring(resource.create(owned), isAlreadyExists)) ?? (await resource.get(name)));
+  }
+
+  async #adopt(operation: AppOperation): Promise<void> {
+    const { ownerReferences = [] } = withController(operation, ownable(this.#instance)).metadata;
+    const { name = '', resourceVersion = '' } = operation.metadata;
+    const patch = { metadata: { resourceVersion, ownerReferences: ownerReferences.map((one) => ({ ...one })) } };
+    this.#wroteOperation(await this.#resource<AppOperation>(appOperationKind).patch(name, { type: 'merge', patch }));
+  }
+
+  async #writeOperation(operation: AppOperation, status: AppOperation['status']): Promise<void> {
+    this.#wroteOperation(await patchStatus(this.#resource<AppOperation>(appOperationKind), operation, status ?? {}));
+    for (const event of operationEvents(operation, status)) this.#options.events.record(this.#instance, event);
+  }
+
+  #wroteOperation(operation: AppOperation): void {
+    this.#options.wrote(operation, appOperationKind);
+    this.#operations.set(operation.metadata.name ?? '', operation);
+  }
+
+  async #deleteOperation({ metadata: { name = '' } }: AppOperation): Promise<void> {
+    await ignoring(this.#resource<AppOperation>(appOperationKind).delete(name), isNotFound);
+    this.#operations.delete(name);
+  }
+
+  async #createMember({ name, component, allocation, node }: Target): Promise<void> {
+    const { namespace = '', name: instance = '' } = this.#instance.metadata;
+    const spec = { instance, component, allocation, node };
+    const member = withController(newObject(appMemberKind, { metadata: { name, namespace }, spec }) as AppMember, ownable(this.#instance));
+    const resource = this.#resource<AppMember>(appMemberKind);
+    const made = (await ignoring(resource.create(member), isAlreadyExists)) ?? (await resource.get(name));
+    if (made.metadata.ownerReferences?.some(({ uid }) => uid === this.#instance.metadata.uid)) return this.#wroteMember(made);
+    this.#taken.set(name, made.spec.instance);
+  }
+
+  #wroteMember(member: AppMember): void {
+    this.#options.wrote(member, appMemberKind);
+    this.#members.set(member.metadata.name ?? '', member);
+  }
+
+  async #deleteMember({ metadata: { name = '', uid = '' } }: AppMember): Promise<void> {
+    await ignoring(this.#resource<AppMember>(appMemberKind).delete(name, { preconditions: { uid } }), isNotFound);
+    this.#members.delete(name);
+  }
+
+  // Questions to the adapter.
+
+  #adapter(): FoundAdapter {
+    return this.#options.adapterOf(this.scene().app!);
+  }
+
+  #subject(members: readonly AppMember[] = [...this.#members.values()]): Subject {
+    const scene = this.scene();
+    const view = viewOf(scene);
+    const isRemoved = this.#instance.metadata.deletionTimestamp !== undefined;
+    return {
+      instance: this.#instance,
+      app: scene.app!,
+      workspace: this.#options.workspace,
+      members,
+      node: scene.node,
+      isWanted: (member) => !isRemoved && (view.kind === 'clear' ? isWanted(member, view.targets) : member.status?.joined === true),
+    };
+  }
+
+  #askMembers(): Promise<Asked<MembersAnswer>> {
+    const scene = this.scene();
+    const names = namesIn(this.#instance).filter((name) => scene.useOf(name).kind !== 'missing');
+    return askMembers(() => this.#adapter(), this.#subject(), scene.useOf, names);
+  }
+
+  async #read(): Promise<KeptValues> {
+    return (this.#values ??= await this.#keeper.values());
+  }
+
+  /** The plan that is kept, or a new one. Its secrets exist, and it is kept, before anything of it is done. */
+  async #plan(operation: AppOperation): Promise<Asked<KeptPlan>> {
+    const { copies } = this.#options;
+    if (!operation.spec.dryRun) {
+      const kept = await this.#keeper.plan();
+      if (kept !== undefined && kept.operation === operation.metadata.uid) return { kind: 'answer', value: kept };
+    }
+    const { app } = this.scene();
+    if (app === undefined) {
+      const message = `there is no App ${this.#instance.spec.app} in the catalog, so nobody knows the steps`;
+      return { kind: 'problem', problem: { code: 'NoApp', message, userFixable: false, retryable: true }, isUnavailable: true };
+    }
+    const view = viewOf(this.scene());
+    const shown =
+      operation.spec.dryRun && view.kind === 'clear' ? withTargets([...this.#members.values()], view.targets, this.#instance) : undefined;
+    if (operation.spec.dryRun && view.kind === 'problem') return view;
+    const values = await this.#read();
+    const scripts = { hashOf: (name: string) => scriptHash(copies, name) };
+    const plan = await askPlan(() => this.#adapter(), { subject: this.#subject(shown), operation, values, scripts });
+    if (plan.kind !== 'answer' || operation.spec.dryRun) return plan;
+    await this.#keeper.ensureSecrets(plan.value.secrets ?? [], values);
+    this.#values = undefined;
+    if (await this.#keeper.keepPlan(plan.value)) return plan;
+    return {
+      kind: 'problem',
+      problem: { code: 'PlanRefused', message: 'the plan is too large to be kept', userFixable: false, retryable: false },
+      isUnavailable: false,
+    };
+  }
+
+  #probe(name: string): ReturnType<Scene['probe']> {
+    const { copies, memory } = this.#options;
+    const app = copies.apps.get({ name: this.#instance.spec.app });
+    const member = this.#members.get(name);
+    if (app === undefined || member === undefined) return undefined;
+    const probe = memory.probe(this.#instance.metadata.uid ?? '', name, () => this.#askProbe(name));
+    if (probe === undefined) return undefined;
+    const step = { type: 'process.run', task: { script: probe.script, arguments: probe.arguments } } as never;
+    if (forbiddance(step, app.spec.permitted ?? {}, { hashOf: (script) => scriptHash(copies, script) }) !== undefined) return undefined;
+    return { script: probe.script, arguments: probe.arguments ?? [], every: Math.max(1_000, millisecondsIn(probe.every)) };
+  }
+
+  #askProbe(name: string): AdapterProbe | undefined {
+    try {
+      const request = instanceRequest(this.#subjectForProbe(), { secrets: new Map(), facts: {} });
+      const member = request.members.find((one) => one.name === name);
+      const answer = this.#wanted.kind === 'answer' ? this.#wanted.value : undefined;
+      return member && this.#adapter().probe(member, request, answer);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #subjectForProbe(): Subject {
+    const { copies } = this.#options;
+    return {
+      instance: this.#instance,
+      app: copies.apps.get({ name: this.#instance.spec.app })!,
+      workspace: this.#options.workspace,
+      members: [...this.#members.values()],
+      node: (node) => copies.nodes.get({ name: node }),
+      isWanted: () => true,
+    };
+  }
+
+  async #observe(): Promise<void> {
+    const scene = this.scene();
+    const probes = Object.fromEntries(
+      scene.members.flatMap(({ metadata, spec }) => {
+        const isHeard = placeOf(metadata.name ?? '', scene).kind === 'heard';
+        const task = isHeard ? scene.task(spec.node, probeName(metadata.uid ?? '')) : undefined;
+        const answer = task && probeAnswer(task, scene.output(task));
+        return answer === undefined ? [] : [[metadata.name ?? '', answer]];
+      }),
+    );
+    const answer = await asked(async () => this.#adapter().observe({ ...instanceRequest(this.#subject(), await this.#read()), probes }));
+    const silent: Observation = { health: 'unknown', message: answer.kind === 'problem' ? answer.problem.message : '', members: {} };
+    this.#observation = answer.kind === 'answer' ? answer : { kind: 'answer', value: silent };
+  }
+
+  // Tasks.
+
+  async #start({ metadata: { uid = '' } }: AppOperation, starts: readonly Start[]): Promise<void> {
+    const values = await this.#read();
+    await each(starts, (start) => this.#tasks.start(start, { instance: this.#instance, operation: uid, values }));
+  }
+
+  async #createProbe({ metadata: { name = '', uid = '' }, spec }: AppMember): Promise<void> {
+    const probe = this.#probe(name);
+    const sha256 = probe && scriptHash(this.#options.copies, probe.script);
+    if (probe === undefined || sha256 === undefined) return;
+    await this.#tasks.create(probeTask(this.#instance, { uid, node: spec.node }, { ...probe, sha256 }));
+  }
+
+  async #readOutput(task: NodeTask): Promise<void> {
+    const { readOutput, signal, memory } = this.#options;
+    const output = await readOutput(task, signal);
+    this.#outputs.set(outputKey(task), output);
+    if (output.kind === 'read') memory.outputs.set(outputKey(task), output);
+  }
+
+  async #keep({ step, task }: Extract<Step, { kind: 'keep' }>): Promise<void> {
+    const output = this.scene().output(task);
+    const value = output.kind === 'read' ? output.text.replace(/\r?\n$/, '') : '';
+    if (step.keepsFact !== undefined) await this.#keeper.keepFact(step.keepsFact, value);
+    if (step.keepsSecret !== undefined) await this.#keeper.keepSecret(step.keepsSecret, value);
+    this.#values = undefined;
+    this.#kept.add(task.metadata.name ?? '');
+  }
+}
+
+const outputKey = ({ metadata, spec }: NodeTask): string => `${metadata.uid}/${spec.attempt}`;
+
+/** Copies have no type, since lists have none. */
+function ownable(instance: AppInstance): AppInstance {
+  return { ...instance, apiVersion: `${appInstanceKind.group}/${appInstanceKind.version}`, kind: appInstanceKind.kind };
+}
+
+function byAge(one: AppOperation, other: AppOperation): number {
+  const [a, b] = [one.metadata.creationTimestamp ?? '', other.metadata.creationTimestamp ?? ''];
+  if (a !== b) return a < b ? -1 : 1;
+  const [first, second] = [Number(one.metadata.resourceVersion ?? 0), Number(other.metadata.resourceVersion ?? 0)];
+  return (one.metadata.name ?? '').localeCompare(other.metadata.name ?? '', 'en', { numeric: true }) || first - second;
+}
+
+async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const results = await Promise.allSettled(items.map(work));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import type { AppMember, AppOperation } from '@capstan/api';
+import type { Scene } from '../instances/scene.ts';
+import { isWanted, type View } from '../instances/view.ts';
+import { automaticAnnotation, begunOperations, fulfillingTypes } from './types.ts';
+
+/** An operation that the platform begins itself. */
+export interface Beginning {
+  readonly type: string;
+  readonly revision?: string;
+  readonly member?: string;
+  readonly isAutomatic?: boolean;
+}
+
+function ownPrefix({ metadata }: Scene['instance']): string {
+  const hash = createHash('sha256')
+    .update(metadata.uid ?? '')
+    .digest('hex')
+    .slice(0, 5);
+  return `${(metadata.name ?? '').slice(0, 40)}-${hash}-`;
+}
+
+/** The name of the next operation that the platform begins: the same for every try to create it. */
+export const nextOperationName = (instance: Scene['instance']): string => `${ownPrefix(instance)}${(instance.status?.operations ?? 0) + 1}`;
+
+/** Whether the platform has named the operation. Somebody else may have, too; so it is only done if the wish asks for it. */
+export const isOwnName = (instance: Scene['instance'], { metadata }: AppOperation): boolean =>
+  metadata.name?.startsWith(ownPrefix(instance)) === true;
+
+/** The operation that the wish asks for; undefined if the instance is as it should be, or if trying again is up to a person. */
+export function wantedOperation(scene: Scene, view: Extract<View, { kind: 'clear' }>): Beginning | undefined {
+  const { instance, members, operations } = scene;
+  const { revision, stopped = false } = instance.status ?? {};
+  const isChanged = revision !== view.revision || members.some((member) => needsWork(member, isWanted(member, view.targets)));
+  const type = revision === undefined ? 'deploy' : 'change';
+  if (isChanged) return hasFailed(operations, type, view.revision) ? undefined : { type, revision: view.revision };
+  if (instance.spec.stopped === stopped) return remedy(scene);
+  const turn = instance.spec.stopped ? 'stop' : 'start';
+  const turned = `${view.revision}-${instance.metadata.generation ?? 0}`;
+  return hasFailed(operations, turn, turned) ? undefined : { type: turn, revision: turned };
+}
+
+/** A member that has failed waits for a person, who repairs it or takes it out of the placement. */
+function needsWork({ status }: AppMember, wanted: boolean): boolean {
+  const { state = 'pending', joined = false } = status ?? {};
+  if (state === 'removed') return false;
+  return wanted ? !joined && state === 'pending' : state !== 'failed' || joined;
+}
+
+function hasFailed(operations: readonly AppOperation[], type: string, revision: string): boolean {
+  const last = begunOperations(operations)
+    .filter(({ spec }) => spec.type === type || (fulfillingTypes.has(type) && fulfillingTypes.has(spec.type)))
+    .at(-1);
+  return last?.status?.revision === revision && (last.status.state === 'failed' || last.status.state === 'cancelled');
+}
+
+/** In milliseconds: the pause after a repair that the platform began, doubled with each in a row. */
+const repairPause = 300_000;
+const mostRepairs = 3;
+
+/** A repair of one member that its adapter calls repairable. If more than a third of the members is not healthy, something else is wrong, and a person has to look. */
+function remedy({ instance, members, operations, now }: Scene): Beginning | undefined {
+  if (instance.spec.stopped || members.length === 0) return undefined;
+  const unhealthy = members.filter(
+    ({ status }) => status?.joined === true && (status.health === 'failed' || status.health === 'degraded' || status.health === 'unknown'),
+  );
+  if (unhealthy.length * 3 > members.length) return undefined;
+  const patient = unhealthy.find(({ metadata, status }) => {
+    if (status?.health !== 'failed' || status.repairable !== true) return false;
+    const earlier = begunOperations(operations).filter(
+      (one) =>
+        one.spec.type === 'repair' && one.spec.member === metadata.name && one.metadata.annotations?.[automaticAnnotation] !== undefined,
+    );
+    const last = earlier.at(-1)?.status?.finishedAt;
+    return earlier.length < mostRepairs && (last === undefined || Date.parse(last) + repairPause * 2 ** (earlier.length - 1) <= now);
+  });
+  return patient && { type: 'repair', member: patient.metadata.name ?? '', isAutomatic: true };
+}
