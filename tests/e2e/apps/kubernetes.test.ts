@@ -1,4 +1,5 @@
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { type AdapterMember, builtInAdapters } from '@capstan/apps';
 import {
   buildRelease,
@@ -7,7 +8,6 @@ import {
   type Host,
   HostNetwork,
   prepareHost,
-  type Release,
   temporaryDirectory,
 } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
@@ -22,20 +22,22 @@ describeUnless(problem, 'a self-managed Kubernetes cluster', () => {
   const owned = new AsyncDisposableStack();
   const hosts = new Map<string, Host>();
   let runner: PlanRunner;
-  let release: Release;
 
   beforeAll(async () => {
     const directory = owned.use(temporaryDirectory('release'));
-    release = await buildRelease(program, directory.path);
+    const release = await buildRelease(program, directory.path);
     const network = await HostNetwork.create();
     const environment = await distributionEnvironment();
     for (const name of ['gpu-1', 'gpu-2', 'gpu-3']) {
       const host = await network.addHost(name, { environment });
       hosts.set(name, host);
       owned.use(await prepareHost(host));
-      placeArtifacts(host, release);
     }
     owned.use(network);
+    const hashes = Object.entries(release.files).map(
+      ([name, path]) => [name, createHash('sha256').update(readFileSync(path)).digest('hex')] as const,
+    );
+    const artifacts = new Map(hashes.map(([name, hash]) => [hash, release.files[name]!]));
     const instance = {
       id: 'f0a1',
       name: 'lab',
@@ -43,11 +45,11 @@ describeUnless(problem, 'a self-managed Kubernetes cluster', () => {
       workspace: 'root:main:vision',
       app: program,
       version: release.version,
-      artifacts: {},
+      artifacts: Object.fromEntries(hashes),
       placement: {},
       parameters: {},
     };
-    runner = owned.use(new PlanRunner(registration, instance, hosts));
+    runner = owned.use(new PlanRunner({ registration, instance, hosts, artifacts }));
     runner.members.push(member('server', 'gpu-1'), member('agent', 'gpu-2'), member('agent', 'gpu-3'));
   });
   afterAll(() => owned.disposeAsync());
@@ -80,7 +82,9 @@ describeUnless(problem, 'a self-managed Kubernetes cluster', () => {
   test('is deployed with one server and two agents, and runs a pod', async () => {
     await runner.do('deploy');
     expect(await readyNodes()).toBe('gpu-1 gpu-2 gpu-3');
-    await kubectl('run', 'web', '--image=capstan.test/busybox:1', '--image-pull-policy=Never', '--command', '--', 'sleep', '100000');
+    const overrides = JSON.stringify({ spec: { terminationGracePeriodSeconds: 0 } });
+    const image = ['--image=capstan.test/busybox:1', '--image-pull-policy=Never', `--overrides=${overrides}`];
+    await kubectl('run', 'web', ...image, '--command', '--', 'sleep', '100000');
     await kubectl('wait', '--for=condition=Ready', 'pod/web', '--timeout=30s');
     expect(await runner.observe()).toMatchObject({ health: 'healthy', certificatesExpireAt: expect.any(String) });
   });
@@ -98,7 +102,6 @@ describeUnless(problem, 'a self-managed Kubernetes cluster', () => {
     await runner.do('change');
     expect(await readyNodes()).toBe('gpu-1 gpu-2');
     expect(runner.residues).toEqual([]);
-    placeArtifacts(hosts.get('gpu-3')!, release);
     runner.members.push(member('agent', 'gpu-3'));
     await runner.do('change');
     expect(await readyNodes()).toBe('gpu-1 gpu-2 gpu-3');
@@ -154,21 +157,39 @@ describeUnless(problem, 'a self-managed Kubernetes cluster', () => {
     await vi.waitFor(async () => expect(await readyNodes()).toBe('gpu-1 gpu-2 gpu-3'), { timeout: 60_000, interval: 1_000 });
   });
 
+  test('reports what is still there', async () => {
+    const { content } = registration.scripts().find(({ name }) => name === 'kubernetes-residue')!;
+    const host = hosts.get('gpu-2')!;
+    host.write('/run/residue', content, 0o755);
+    const { stdout } = await host.run(['/run/residue', program]);
+    for (const subject of [
+      /^residue: process \d+: /m,
+      /^residue: nft ip kube-proxy: /m,
+      /^residue: \/var\/lib\/kubelet: /m,
+      /^residue: \/etc\/rancher\/node: /m,
+    ])
+      expect(stdout).toMatch(subject);
+  });
+
   test('is decommissioned without residues', async () => {
     await runner.do('decommission');
     expect(runner.residues).toEqual([]);
     expect(runner.members).toEqual([]);
   });
-});
 
-/** Puts the files of a release to where the platform would fetch them. */
-function placeArtifacts(host: Host, { files }: Release): void {
-  const folder = host.path(`/var/lib/capstan-apps/${program}`);
-  mkdirSync(folder, { recursive: true });
-  for (const [name, path] of Object.entries(files)) copyFileSync(path, `${folder}/${name}`);
-  if (program === 'rke2') return;
-  const images = host.path('/var/lib/rancher/k3s/agent/images');
-  mkdirSync(images, { recursive: true });
-  copyFileSync(files['k3s']!, host.path('/usr/local/bin/k3s'));
-  copyFileSync(files['k3s-airgap-images-amd64.tar.zst']!, `${images}/images.tar`);
-}
+  test('runs with three servers, one of which leaves etcd and goes', async () => {
+    runner.members.push(member('server', 'gpu-1'), member('server', 'gpu-2'), member('server', 'gpu-3'));
+    await runner.do('deploy');
+    expect(await readyNodes()).toBe('gpu-1 gpu-2 gpu-3');
+    const etcd = async (): Promise<string> =>
+      (await hosts.get('gpu-1')!.run(['curl', '-s', '-d', '{}', 'http://127.0.0.1:2379/v3/cluster/member/list'])).stdout;
+    for (const name of hosts.keys()) expect(await etcd()).toContain(name);
+    runner.members[2] = { ...runner.members[2]!, isWanted: false };
+    await runner.do('change');
+    expect(await etcd()).not.toContain('gpu-3');
+    expect(await readyNodes()).toBe('gpu-1 gpu-2');
+    expect(await runner.observe()).toMatchObject({ health: 'healthy' });
+    await runner.do('decommission');
+    expect(runner.residues).toEqual([]);
+  });
+});

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { chmodSync, copyFileSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { AdapterInstance, AdapterMember, AdapterRegistration, Plan, PlannedStep, ProbeAnswer } from '@capstan/apps';
 import type { Host, HostProcess } from '@capstan/testbed';
 
@@ -17,12 +19,20 @@ export class PlanRunner implements AsyncDisposable {
   readonly #registration: AdapterRegistration;
   readonly #instance: AdapterInstance;
   readonly #hosts: ReadonlyMap<string, Host>;
+  /** Files, by their SHA-256. */
+  readonly #artifacts: ReadonlyMap<string, string>;
   readonly #services = new Map<string, HostProcess>();
 
-  constructor(registration: AdapterRegistration, instance: AdapterInstance, hosts: ReadonlyMap<string, Host>) {
-    this.#registration = registration;
-    this.#instance = instance;
-    this.#hosts = hosts;
+  constructor(options: {
+    readonly registration: AdapterRegistration;
+    readonly instance: AdapterInstance;
+    readonly hosts: ReadonlyMap<string, Host>;
+    readonly artifacts: ReadonlyMap<string, string>;
+  }) {
+    this.#registration = options.registration;
+    this.#instance = options.instance;
+    this.#hosts = options.hosts;
+    this.#artifacts = options.artifacts;
   }
 
   /** Plans an operation and runs its steps. Rejects with the output of the first that fails for good. */
@@ -78,6 +88,11 @@ export class PlanRunner implements AsyncDisposable {
     if (step.when !== undefined && this.facts[step.when.fact] !== step.when.is) return;
     const host = this.host(step.member);
     if (step.type === 'file.write') return host.write(step.task.path, this.#filled(step.task.content), Number.parseInt(step.task.mode, 8));
+    if (step.type === 'artifact.fetch') {
+      mkdirSync(host.path(dirname(step.task.path)), { recursive: true });
+      copyFileSync(this.#artifacts.get(step.task.sha256)!, host.path(step.task.path));
+      return chmodSync(host.path(step.task.path), Number.parseInt(step.task.mode, 8));
+    }
     if (step.type === 'service.ensure') return this.#ensure(host, step.task);
     if (step.type !== 'process.run') throw new Error(`unexpected step ${step.id}`);
     const { code, output } = await this.#script(step.member, step.task.script, step.task.arguments ?? []);

@@ -1,5 +1,5 @@
-import type { AdapterMember } from '../../adapter/contract.ts';
-import { configFile } from './distribution.ts';
+import { type AdapterMember, AdapterProblem } from '../../adapter/contract.ts';
+import { artifactDirectory, configFile } from './distribution.ts';
 import { configOf, fixedSettings, settingsFact } from './settings.ts';
 import { type Context, type Draft, type Extras, initFact, roleOf, run, type Stages, service, stepId } from './steps.ts';
 
@@ -38,7 +38,38 @@ export function install(context: Context, member: AdapterMember): Draft[][] {
   const phase = role === 'server' ? 'server_bootstrap_requested' : 'agent_join_requested';
   const extras: Extras = { phase, ...(role === 'agent' && agentExtras) };
   const title = `Install ${context.distribution.program} ${version} on ${member.node.name}`;
-  return [[run(context, member, { script: 'install', title, arguments: [role, version], deadline: '15m', ...extras })]];
+  return [
+    fetchArtifacts(context, member, extras),
+    [run(context, member, { script: 'install', title, arguments: [role, version], deadline: '15m', ...extras })],
+  ];
+}
+
+/** Brings the files of the version to where the installer expects them. */
+function fetchArtifacts({ distribution, request }: Context, member: AdapterMember, extras: Extras): Draft[] {
+  const { artifacts, version } = request.instance;
+  return distribution.artifacts.flatMap(
+    ({ name, isRequired, mode, path = `${artifactDirectory(distribution)}/${name}` }, index): Draft[] => {
+      const sha256 = artifacts[name];
+      if (sha256 === undefined && isRequired)
+        throw new AdapterProblem(
+          'ArtifactMissing',
+          `the version ${version} of the catalog has no artifact ${name}; the owner of the platform adds it with \`capstan artifact add\` and names its hash in the App`,
+          { userFixable: false },
+        );
+      if (sha256 === undefined) return [];
+      return [
+        {
+          id: stepId(`fetch-${index + 1}`, member),
+          title: `Fetch ${name} to ${member.node.name}`,
+          member: member.name,
+          type: 'artifact.fetch',
+          task: { sha256, path, mode, unpack: 'none' },
+          deadline: '30m',
+          ...extras,
+        },
+      ];
+    },
+  );
 }
 
 /** Writes the configuration of a member. The first server joins nobody. */

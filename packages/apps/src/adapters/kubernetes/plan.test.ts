@@ -18,6 +18,7 @@ function told({ steps }: Plan): string[][] {
 function wordsOf({ type, task, member, id }: PlannedStep): string {
   const node = member.replace(/^lab-(server|agent)-/, 'gpu-');
   if (type === 'file.write') return `${node}: write`;
+  if (type === 'artifact.fetch') return `${node}: fetch`;
   if (type === 'service.ensure') return `${node}: ${task.state === 'running' ? 'start' : 'stop'}`;
   if (type !== 'process.run') throw new Error(`unexpected step ${id}`);
   const script = task.script.replace('kubernetes-', '');
@@ -34,11 +35,13 @@ test('deploys the server first, then the agents side by side, then the kubeconfi
   expect(told(found)).toEqual([
     ['gpu-1: preflight', 'gpu-2: preflight', 'gpu-3: preflight'],
     ['gpu-1: keep'],
+    ['gpu-1: fetch'],
     ['gpu-1: install'],
     ['gpu-1: write'],
     ['gpu-1: start'],
     ['gpu-1: wait'],
     ['gpu-1: join-token'],
+    ['gpu-2: fetch', 'gpu-3: fetch'],
     ['gpu-2: install', 'gpu-3: install'],
     ['gpu-2: write', 'gpu-3: write'],
     ['gpu-2: start', 'gpu-3: start'],
@@ -80,6 +83,20 @@ test('never writes the token of servers to an agent, nor any secret in clear', (
   for (const step of steps) if (step.type === 'file.write') expect(step.task.mode).toBe('0600');
 });
 
+test('fetches the files of the version, and refuses a version without them', () => {
+  const fetched = plan('deploy').steps.flatMap((step) =>
+    step.type === 'artifact.fetch' && step.member === 'lab-server-1' ? [step.task.path] : [],
+  );
+  expect(fetched).toEqual(
+    ['rke2.linux-amd64.tar.gz', 'sha256sum-amd64.txt', 'install.sh', 'rke2-images.linux-amd64.tar.zst'].map(
+      (name) => `/var/lib/capstan-apps/rke2/${name}`,
+    ),
+  );
+  expect(() => plan('deploy', { instance: instanceOf({ artifacts: {} }) })).toThrow(
+    expect.objectContaining({ code: 'ArtifactMissing', userFixable: false }),
+  );
+});
+
 test('k3s joins by the port of the API, has an etcd of its own and no StorageClass', () => {
   const { steps } = plan('deploy', { instance: instanceOf({ app: 'k3s', version: 'v1.34.1+k3s1' }) });
   const [server, agent] = steps.flatMap((step) => (step.type === 'file.write' ? [step.task] : []));
@@ -118,6 +135,7 @@ test('a change joins new agents before it drains and removes those that leave', 
   expect(told(found)).toEqual([
     ['gpu-4: preflight'],
     ['gpu-1: join-token'],
+    ['gpu-4: fetch'],
     ['gpu-4: install'],
     ['gpu-4: write'],
     ['gpu-4: start'],
@@ -209,6 +227,7 @@ test('repairs an agent by forgetting the password of its node', () => {
     ['gpu-1: join-token'],
     ['gpu-1: forget'],
     ['gpu-2: preflight'],
+    ['gpu-2: fetch'],
     ['gpu-2: install'],
     ['gpu-2: write'],
     ['gpu-2: start'],

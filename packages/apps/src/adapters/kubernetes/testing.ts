@@ -1,4 +1,5 @@
 import type { AdapterInstance, AdapterMember, Facts, PlanRequest } from '../../adapter/contract.ts';
+import { distributions } from './distribution.ts';
 
 export function instanceOf(overrides: Partial<AdapterInstance> = {}): AdapterInstance {
   return {
@@ -8,7 +9,7 @@ export function instanceOf(overrides: Partial<AdapterInstance> = {}): AdapterIns
     workspace: 'root:main:vision',
     app: 'rke2',
     version: 'v1.34.1+rke2r1',
-    artifacts: {},
+    artifacts: Object.fromEntries(distributions.flatMap(({ artifacts }) => artifacts.map(({ name }) => [name, 'a'.repeat(64)]))),
     placement: { server_allocation_id: 'a1', agent_allocation_ids: ['a2', 'a3'] },
     parameters: {},
     ...overrides,
