@@ -3,11 +3,11 @@ import { cgroup, cgroupProblem } from '../kubelets/cgroups.ts';
 import { containerdEnvironment } from '../tools/containerd.ts';
 import { requireTool } from '../tools/tool.ts';
 import { cgroupFile } from './node.ts';
-import { releaseProblem } from './release.ts';
+import { type ReleaseNeeds, releaseProblem } from './release.ts';
 
 /** Why no pretended host can run a distribution here; undefined if one can. */
-export async function distributionProblem(): Promise<string | undefined> {
-  return cgroupProblem() ?? (await releaseProblem());
+export async function distributionProblem(needs: ReleaseNeeds = {}): Promise<string | undefined> {
+  return cgroupProblem() ?? (await releaseProblem(needs));
 }
 
 /** The environment of programs on hosts that run a distribution: it has packet filters and the programs of containers. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { output } from '../command.ts';
 import { buildImage, busyboxImage, pauseImage } from '../kubelets/images.ts';
@@ -22,11 +22,16 @@ const needed = [
 
 export const releaseVersions: Readonly<Record<ProgramName, string>> = { rke2: 'v1.34.1+rke2r1', k3s: 'v1.34.1+k3s1' };
 
+export interface ReleaseNeeds {
+  /** Whether missing programs are built. From scratch, that takes a quarter of an hour. */
+  readonly builds?: boolean;
+}
+
 /** Why no distribution can be made here; undefined if one can. */
-export async function releaseProblem(): Promise<string | undefined> {
+export async function releaseProblem({ builds = false }: ReleaseNeeds = {}): Promise<string | undefined> {
   for (const name of needed) {
-    const found = await tool(name);
-    if ('missing' in found) return found.missing;
+    const found = await tool(name, builds ? {} : { signal: AbortSignal.abort() });
+    if ('missing' in found) return builds ? found.missing : `${found.missing}; \`npm run long\` builds it`;
   }
   return undefined;
 }
@@ -37,11 +42,22 @@ export interface Release {
   readonly files: Readonly<Record<string, string>>;
 }
 
+/** Variables that name a folder with the files of a real release, and its version. */
+function realRelease(program: ProgramName): Release | undefined {
+  const name = program.toUpperCase();
+  const folder = process.env[`CAPSTAN_${name}_RELEASE`];
+  if (folder === undefined) return undefined;
+  const files = readdirSync(folder).map((file) => [file, join(folder, file)]);
+  return { version: process.env[`CAPSTAN_${name}_VERSION`] ?? 'release', files: Object.fromEntries(files) };
+}
+
 /**
  * Makes a release whose programs are those of Kubernetes, etcd and Debian's containerd, behind the interface of RKE2 or k3s. It works only on this machine: the programs
- * stay where they are.
+ * stay where they are. `CAPSTAN_RKE2_RELEASE` or `CAPSTAN_K3S_RELEASE` name a folder with a real release instead.
  */
 export async function buildRelease(program: ProgramName, directory: string): Promise<Release> {
+  const real = realRelease(program);
+  if (real !== undefined) return real;
   const parts = Object.fromEntries(await Promise.all(needed.map(async (name) => [name, await requireTool(name)]))) as unknown as Parts;
   const version = releaseVersions[program];
   const put = (name: string, text: string, mode = 0o755): string => {
