@@ -18,6 +18,11 @@ test('gives jobs that ask for no memory a share of it, so that several fit on a 
   expect(linesOf(slurmConf(cluster()))).toContain('DefMemPerCPU=7600');
 });
 
+test('has a node in the future if there is none, as the controller does not start without', () => {
+  expect(linesOf(slurmConf(cluster([pretendMember('c1', 1, { component: 'controller' })])))).toContain('NodeName=nobody State=FUTURE');
+  expect(slurmConf(cluster())).not.toContain('FUTURE');
+});
+
 test('lets the controller serve the configuration, and keeps its state across restarts', () => {
   const lines = linesOf(slurmConf(cluster()));
   expect(lines).toContain('SlurmctldParameters=enable_configless');

@@ -18,11 +18,13 @@ export function slurmConf(cluster: Cluster): string {
     'SlurmctldParameters=enable_configless',
     'StateSaveLocation=/var/lib/slurm/slurmctld',
     'SlurmdSpoolDir=/var/lib/slurm/slurmd',
-    'SlurmctldPidFile=/run/slurmctld.pid',
+    // The controller runs as the user slurm, which may not write to /run.
+    'SlurmctldPidFile=/var/lib/slurm/slurmctld.pid',
     'SlurmdPidFile=/run/slurmd.pid',
     'SlurmctldLogFile=/var/log/slurm/slurmctld.log',
     'SlurmdLogFile=/var/log/slurm/slurmd.log',
     'MpiDefault=none',
+    'MailProg=/bin/true',
     ...(settings.isConfined
       ? ['ProctrackType=proctrack/cgroup', 'TaskPlugin=task/cgroup,task/affinity']
       : ['ProctrackType=proctrack/linuxproc', 'TaskPlugin=task/none']),
@@ -42,8 +44,9 @@ export function slurmConf(cluster: Cluster): string {
         ]
       : ['AccountingStorageType=accounting_storage/none']),
     ...cluster.compute.map(nodeLine),
-    // A partition without nodes is allowed; `ALL` is not, if there are none.
-    `PartitionName=${settings.partition} ${cluster.compute.length > 0 ? 'Nodes=ALL ' : ''}Default=YES MaxTime=INFINITE State=UP`,
+    // The controller does not start without any node, so it gets one that will never be there.
+    ...(cluster.compute.length === 0 ? ['NodeName=nobody State=FUTURE'] : []),
+    `PartitionName=${settings.partition} Nodes=ALL Default=YES MaxTime=INFINITE State=UP`,
   ]);
 }
 

@@ -61,7 +61,7 @@ if [ -s $state/packages ]; then
 fi
 
 rm -rf /var/lib/slurm /var/log/slurm /run/slurm /run/slurm-database /etc/slurm/slurm.conf /etc/slurm/gres.conf /etc/slurm/cgroup.conf /etc/slurm/slurmdbd.conf
-rm -f /run/slurmctld.pid /run/slurmd.pid /run/slurmdbd.pid
+rm -f /run/slurmd.pid
 rmdir /etc/slurm 2> /dev/null
 if [ -e $state/munge.key-before ]; then
   cp -p $state/munge.key-before /etc/munge/munge.key

@@ -33,7 +33,6 @@ cut -d: -f1 /etc/passwd | sort > $state/users-before
 [ ! -e /etc/munge/munge.key ] || cp -p /etc/munge/munge.key $state/munge.key-before
 
 # The agent runs the services. Units of the distribution must not start them as well, neither now nor at the next start of the machine.
-: > $state/masks
 mkdir -p /etc/systemd/system
 for unit in munge slurmctld slurmd slurmdbd; do
   mask=/etc/systemd/system/$unit.service
