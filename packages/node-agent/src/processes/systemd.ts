@@ -12,10 +12,10 @@ const unitOf = (id: string): string => `capstan-${id}.service`;
 
 /**
  * Processes that were started in the background stay when the first one ends, as with the supervisor. A process that was killed for want of memory does not take
- * the others with it. The shim keeps the output.
+ * the others with it. Programs may make control groups of their own, as slurmd does. The shim keeps the output.
  */
 const properties = [
-  ...['Type=exec', 'KillMode=process', 'OOMPolicy=continue', 'TasksMax=infinity'],
+  ...['Type=exec', 'KillMode=process', 'OOMPolicy=continue', 'TasksMax=infinity', 'Delegate=yes'],
   ...['StandardInput=null', 'StandardOutput=null', 'StandardError=null'],
 ];
 
