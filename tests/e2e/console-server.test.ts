@@ -150,7 +150,7 @@ describe('capstan console-server', () => {
       const query = new URLSearchParams({ container: unitContainer, stdin: 'true', stdout: 'true', stderr: 'true' });
       for (const word of ['sh', '-c', 'read line; echo "got $line"; exit 3']) query.append('command', word);
       const stream = await dialCommand({
-        url: `${url}/kube${namespace}/pods/shell/exec?${query}`,
+        url: `${url}/kube${namespace}/pods/shell/exec?${query.toString()}`,
         headers: { cookie, origin: url },
         tls: {},
       });

@@ -64,7 +64,7 @@ export function rights(
   return {
     policyIn,
     rbac,
-    mayEnter: roles.mayEnter,
+    mayEnter: (user, cluster) => roles.mayEnter(user, cluster),
     authorizer: agentAuthorizer(authorization({ nodes, roles }, options, lasting), platform),
   };
 }

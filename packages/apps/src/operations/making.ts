@@ -1,4 +1,13 @@
-import { type AppInstance, appInstanceLabel, type NodeTask, newObject, nodeNamespace, nodeTaskKind, taskTypes } from '@capstan/api';
+import {
+  type AppInstance,
+  appInstanceLabel,
+  type NodeTask,
+  newObject,
+  nodeNamespace,
+  nodeTaskKind,
+  taskSecretLabel,
+  taskTypes,
+} from '@capstan/api';
 import { withOrigin } from '@capstan/controller';
 import type { Json, JsonObject, KubeObject } from '@capstan/machinery';
 import type { PlannedStep } from '../adapter/contract.ts';
@@ -8,7 +17,6 @@ import { operationLabel } from './labels.ts';
 import { probeName } from './task-names.ts';
 
 /** On a Secret that the agent of a node may use for tasks. */
-const taskSecretLabel = 'fleet.capstan.dev/task-secret';
 
 interface StepTask {
   readonly task: NodeTask;

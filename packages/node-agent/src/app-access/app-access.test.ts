@@ -252,21 +252,21 @@ describe.skipIf(process.getuid?.() !== 0)('a command in a shell', () => {
   });
 
   test('has a terminal of its own that can be resized, and its exit code', async () => {
-    const { stdout, exited, stdin, resize } = run(['sh', '-c', 'tty; stat -c %U $(tty); read line; stty size; exit 7'], true);
+    const shell = run(['sh', '-c', 'tty; stat -c %U $(tty); read line; stty size; exit 7'], true);
     let seen = '';
-    stdout.on('data', (bytes: Buffer) => (seen += bytes.toString()));
+    shell.stdout.on('data', (bytes: Buffer) => (seen += bytes.toString()));
     await vi.waitFor(() => expect(seen).toContain('www-data'), { timeout: 10_000 });
     expect(seen).toMatch(/\/dev\/pts\/\d+/);
-    resize?.({ columns: 132, rows: 43 });
-    stdin?.write('go\n');
-    expect(await exited).toBe(7);
+    shell.resize?.({ columns: 132, rows: 43 });
+    shell.stdin?.write('go\n');
+    expect(await shell.exited).toBe(7);
     await vi.waitFor(() => expect(seen).toContain('43 132'));
   });
 
   test('ends when it is closed', async () => {
-    const { exited, close } = run(['sleep', '600'], true);
+    const shell = run(['sleep', '600'], true);
     await new Promise((resolve) => setTimeout(resolve, 100));
-    close();
-    await exited;
+    shell.close();
+    await shell.exited;
   });
 });

@@ -59,7 +59,7 @@ export class Traffic {
       lower(this.#requests, owner, 1);
     };
     return {
-      take: share.take,
+      take: (bytes) => share.take(bytes),
       leave,
       [Symbol.dispose]: () => {
         share[Symbol.dispose]();

@@ -5,7 +5,16 @@ import { Socket } from 'node:net';
 import { type ProblemCode, restPath } from '@capstan/api';
 import type { Transport } from '@capstan/client';
 import type { Metrics } from '@capstan/machinery';
-import { type ConnectionLimits, limitConnections, listen, readBody, stopListening, Upstream, type UpstreamHealth, writePatiently } from '@capstan/serving';
+import {
+  type ConnectionLimits,
+  limitConnections,
+  listen,
+  readBody,
+  stopListening,
+  Upstream,
+  type UpstreamHealth,
+  writePatiently,
+} from '@capstan/serving';
 import { parseObject } from '../http/body.ts';
 import { checkName } from '../http/parameters.ts';
 import { type StreamLimits, Streams } from '../http/streams.ts';

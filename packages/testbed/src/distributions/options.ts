@@ -5,7 +5,10 @@ import { load } from 'js-yaml';
 export type ProgramName = 'rke2' | 'k3s';
 
 /** Settings by the names of the configuration file, which are those of the flags too. */
-export type Settings = Readonly<Record<string, unknown>>;
+export type Settings = Readonly<Record<string, Setting | undefined>>;
+
+type Word = string | number | boolean;
+export type Setting = Word | null | readonly Word[];
 
 export interface CommandLine {
   readonly words: readonly string[];
@@ -15,7 +18,7 @@ export interface CommandLine {
 /** `server --token x --cluster-reset`: flags without a value are switches. */
 export function parseCommand(args: readonly string[]): CommandLine {
   const words: string[] = [];
-  const flags: Record<string, unknown> = {};
+  const flags: Record<string, Setting> = {};
   for (let index = 0; index < args.length; index++) {
     const found = /^--?([a-z0-9-]+)(?:=(.*))?$/s.exec(args[index]!);
     if (found === null) words.push(args[index]!);
@@ -45,7 +48,7 @@ export function readSettings(program: ProgramName, flags: Settings): Settings {
 }
 
 function merge(before: Settings, next: Settings | undefined): Settings {
-  const merged: Record<string, unknown> = { ...before };
+  const merged: Record<string, Setting | undefined> = { ...before };
   for (const [key, value] of Object.entries(next ?? {})) {
     if (!key.endsWith('+')) merged[key] = value;
     else {
@@ -56,7 +59,7 @@ function merge(before: Settings, next: Settings | undefined): Settings {
   return merged;
 }
 
-export function listOf(value: unknown): string[] {
+export function listOf(value: Setting | undefined): string[] {
   if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value.map(String) : String(value).split(',');
+  return typeof value === 'object' ? value.map(String) : String(value).split(',');
 }
