@@ -16,8 +16,6 @@ import type { KeptValues } from '../keeping/kept-values.ts';
 import { operationLabel } from './labels.ts';
 import { probeName } from './task-names.ts';
 
-/** On a Secret that the agent of a node may use for tasks. */
-
 interface StepTask {
   readonly task: NodeTask;
   /** The Secret with the values that the task needs; undefined if it needs none. */
