@@ -2,6 +2,7 @@ import { status } from '@capstan/machinery';
 import type { Gate } from '../authz/attributes.ts';
 import { settled } from '../authz/settled.ts';
 import type { AdmissionPlugin } from '../registry/admission.ts';
+import type { Quarantine } from '../registry/quarantine.ts';
 import { bindingsOf } from './expressions/bindings.ts';
 import { meets } from './expressions/conditions.ts';
 import { costOfConditions, Evaluation } from './expressions/evaluation.ts';
@@ -16,6 +17,7 @@ import { validatingWebhooks } from './webhooks/validating.ts';
 
 export interface DynamicOptions extends Omit<WebhookOptions, 'meetsConditions'> {
   readonly authorizer: Gate;
+  readonly quarantine: Quarantine;
 }
 
 /** The admission that users configure: webhooks and policies. */

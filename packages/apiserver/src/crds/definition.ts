@@ -137,7 +137,7 @@ export class Definition {
   }
 
   #rulesOf(version: string): RuleChecker | undefined {
-    if (!this.#rules.has(version)) this.#rules.set(version, this.#options.rules(this.schema(version)));
+    if (!this.#rules.has(version)) this.#rules.set(version, this.#options.rules(this.schema(version), nameOf(this.entry)));
     return this.#rules.get(version);
   }
 }

@@ -6,6 +6,7 @@ import type { Catalog } from '../registry/catalog.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { Backend } from '../registry/objects.ts';
+import type { Quarantine } from '../registry/quarantine.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { serverContext } from '../upkeep/context.ts';
@@ -15,6 +16,7 @@ import { type NewCondition, withCondition } from './conditions.ts';
 import { clusterOf, type Definition, nameOf } from './definition.ts';
 import { type Definitions, definitionResource } from './definitions.ts';
 import { takenNames } from './names.ts';
+import { heldRules } from './quarantined-rules.ts';
 import { conditionsOf, wantedStatus } from './status.ts';
 
 interface KeeperOptions {
@@ -22,6 +24,7 @@ interface KeeperOptions {
   readonly definitions: Definitions;
   /** Kinds of a group that are bound into a workspace; their names are taken. */
   readonly boundIn: (cluster: ClusterId, group: string) => Iterable<Definition>;
+  readonly quarantine: Quarantine;
   readonly now: () => Date;
   readonly onError: (error: unknown) => void;
 }
@@ -44,7 +47,9 @@ export class DefinitionKeeper implements Disposable {
     this.#turns = new Turns({ work: (definition) => this.#keep(definition), onError: options.onError, retryAfter });
     this.#resource = options.serving.catalog.resource(definitionResource.group, 'v1', definitionResource.resource)!;
     options.definitions.listen(({ now, before }) => this.#changed(now, before));
-    for (const definition of options.definitions.all()) if (needsCare(definition)) this.#turns.ask(definition);
+    for (const definition of options.definitions.all()) {
+      if (needsCare(definition) || heldRules(definition, options.quarantine) !== undefined) this.#turns.ask(definition);
+    }
   }
 
   [Symbol.dispose](): void {
@@ -74,7 +79,9 @@ export class DefinitionKeeper implements Disposable {
     if (definition === undefined) return;
     const object = definition.entry.parse();
     if (object.metadata.deletionTimestamp !== undefined) return this.#finish(definition, object);
-    const wanted = (current: KubeObject): object | undefined => wantedStatus(current, this.#takenBeside(definition), this.#options.now());
+    const held = heldRules(definition, this.#options.quarantine);
+    const wanted = (current: KubeObject): object | undefined =>
+      wantedStatus(current, this.#takenBeside(definition), { now: this.#options.now(), held });
     if (wanted(object) !== undefined)
       await this.#write(definition, (current) => ({ ...current, status: wanted(current) ?? current['status'] }));
   }

@@ -1,12 +1,17 @@
 import { type ApprovalState, approvalOf, bundleProblem, conversionBundle, isProtected } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { fieldsOf, itemsOf, sameJson, textOf } from '@capstan/machinery';
+import { type Held, printHeld } from '../registry/quarantine.ts';
 import { type Condition, isTrue, type NewCondition, withCondition } from './conditions.ts';
 import { acceptNames, type TakenNames } from './names.ts';
 import { type Names, readNames } from './summary.ts';
 
 /** The desired status of a definition; undefined if it is up to date. */
-export function wantedStatus(definition: KubeObject, taken: TakenNames, now: Date): object | undefined {
+export function wantedStatus(
+  definition: KubeObject,
+  taken: TakenNames,
+  { now, held }: { readonly now: Date; readonly held: Held | undefined },
+): object | undefined {
   const status = fieldsOf(definition['status']);
   const before = conditionsOf(definition);
   const { accepted, conflict } = acceptNames(readNames(fieldsOf(definition['spec'])['names']), readNames(status['acceptedNames']), taken);
@@ -14,9 +19,18 @@ export function wantedStatus(definition: KubeObject, taken: TakenNames, now: Dat
   if (!isTrue(before, 'Established')) conditions = withCondition(conditions, establishedCondition(definition, conflict === undefined), now);
   const approval = approvalCondition(definition);
   if (approval !== undefined) conditions = withCondition(conditions, approval, now);
+  const quarantined = quarantinedCondition(before, held);
+  if (quarantined !== undefined) conditions = withCondition(conditions, quarantined, now);
   const acceptedNames = writtenNames(accepted);
   if (conditions === before && sameJson(acceptedNames, status['acceptedNames'])) return undefined;
   return { ...status, conditions, acceptedNames };
+}
+
+/** Undefined for a definition that never was in quarantine. */
+function quarantinedCondition(before: readonly Condition[], held: Held | undefined): NewCondition | undefined {
+  const type = 'Quarantined';
+  if (held !== undefined) return { type, status: 'True', reason: 'ServerStoppedDuringEvaluation', message: printHeld(held) };
+  return isTrue(before, type) ? { type, status: 'False', reason: 'Changed', message: 'the rules were changed' } : undefined;
 }
 
 export function conditionsOf(definition: KubeObject): readonly Condition[] {

@@ -318,6 +318,7 @@ export class Pipeline {
       objects: serving.cache,
       now,
       userAgent: exchange.headers['user-agent'] ?? '',
+      turns: exchange.client,
       // Updates and patches may turn out to be creations, and WebSockets can be opened only with GET. Both need their own permission. Proxies pass on what else the user may do.
       permit:
         info.verb === 'patch' ||

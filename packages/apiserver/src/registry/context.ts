@@ -2,7 +2,7 @@ import type { ClusterId, User } from '@capstan/api';
 import type { ObjectReader, StrategyContext } from '@capstan/kinds';
 import type { EntryReader } from '../cache/reader.ts';
 import { longestWarning, mostInWarnings } from '../http/warnings.ts';
-import { Pace } from './pace.ts';
+import { Pace, type Turns } from './pace.ts';
 import type { RequestInfo } from './scope.ts';
 
 /** A request in the registry: its user, its target, and the means to check both. */
@@ -16,8 +16,8 @@ export class RequestContext implements StrategyContext {
   readonly deepReview: boolean;
   /** Throws if the user lacks permission for this verb on the request's target. Undefined for requests that need no other permission than the one that was checked; it says nothing about others. */
   readonly permit: ((verb: string) => void | Promise<void>) | undefined;
-  /** Resolves when the request may work on; by default in a later turn of the event loop. */
-  readonly turn: (() => Promise<void>) | undefined;
+  /** Gives the request turns to work in; undefined for requests of the server itself. */
+  readonly turns: Turns | undefined;
   readonly warnings: string[] = [];
   #warned = 0;
   #annotations: Record<string, string> | undefined;
@@ -30,7 +30,7 @@ export class RequestContext implements StrategyContext {
     userAgent: string;
     deepReview?: boolean;
     permit?: ((verb: string) => void | Promise<void>) | undefined;
-    turn?: (() => Promise<void>) | undefined;
+    turns?: Turns | undefined;
   }) {
     this.info = options.info;
     this.user = options.user;
@@ -39,7 +39,7 @@ export class RequestContext implements StrategyContext {
     this.userAgent = options.userAgent;
     this.deepReview = options.deepReview ?? false;
     this.permit = options.permit;
-    this.turn = options.turn;
+    this.turns = options.turns;
   }
 
   get cluster(): ClusterId {
@@ -48,7 +48,7 @@ export class RequestContext implements StrategyContext {
 
   /** The pace of an operation that begins now. */
   pace(): Pace {
-    return new Pace(this.turn);
+    return new Pace(this.turns);
   }
 
   /** Warnings beyond what fits into the response are dropped: the author of an object controls how many there are. */

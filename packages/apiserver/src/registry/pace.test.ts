@@ -9,7 +9,7 @@ function clock(): { now: () => number; pass: (milliseconds: number) => void } {
 
 test('short work never waits', async () => {
   const { now, pass } = clock();
-  const pace = new Pace(() => Promise.reject(new Error('waited')), now);
+  const pace = new Pace({ turn: () => Promise.reject(new Error('waited')) }, now);
   const work = function* (): Generator<void, string> {
     pass(2);
     yield;
@@ -24,7 +24,7 @@ test('short work never waits', async () => {
 test('long work waits for its turn between its parts', async () => {
   const { now, pass } = clock();
   let turns = 0;
-  const pace = new Pace(() => Promise.resolve(void turns++), now);
+  const pace = new Pace({ turn: () => Promise.resolve(void turns++) }, now);
   const work = function* (): Generator<void, number> {
     for (let part = 0; part < 6; part++) {
       pass(5);
@@ -38,7 +38,7 @@ test('long work waits for its turn between its parts', async () => {
 
 test('time in which the operation waited for something else does not count', () => {
   const { now, pass } = clock();
-  const pace = new Pace(() => Promise.resolve(), now);
+  const pace = new Pace({ turn: () => Promise.resolve() }, now);
   pass(1000);
   pace.resume();
   expect(pace.pause()).toBeUndefined();

@@ -3,18 +3,23 @@ import type { Parts } from '@capstan/machinery';
 /** How long the parts of an operation may run before others get their turn, in milliseconds. */
 const slice = 8;
 
+/** Gives turns to those who wait for one. */
+export interface Turns {
+  turn(): Promise<void>;
+}
+
 /**
  * Lets others run between the parts of a long operation. The clock decides only when to let them run, never about an outcome. Short operations
  * never wait.
  */
 export class Pace {
-  readonly #turn: () => Promise<void>;
+  readonly #turns: Turns;
   readonly #now: () => number;
   #since: number;
   #hasWaited = false;
 
-  constructor(turn: () => Promise<void> = nextTurn, now: () => number = () => performance.now()) {
-    this.#turn = turn;
+  constructor(turns: Turns = { turn: nextTurn }, now: () => number = () => performance.now()) {
+    this.#turns = turns;
     this.#now = now;
     this.#since = now();
   }
@@ -45,7 +50,7 @@ export class Pace {
   }
 
   async #wait(): Promise<void> {
-    await this.#turn();
+    await this.#turns.turn();
     this.#hasWaited = true;
     this.resume();
   }

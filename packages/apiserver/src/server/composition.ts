@@ -95,7 +95,7 @@ export function compose(parts: Parts, options: ServerOptions, lifetime: Lifetime
 
 /** The admission plugins, in the order in which they are asked. */
 function admission(
-  { storage: { cache, store, hub }, kinds: { catalog, spaces, webhooks }, access: { authorizer, rbac, policyIn } }: Parts,
+  { storage: { cache, store, hub, quarantine }, kinds: { catalog, spaces, webhooks }, access: { authorizer, rbac, policyIn } }: Parts,
   tenants: Tenancy,
   { options, lifetime: { resources } }: { readonly options: ServerOptions; readonly lifetime: Lifetime },
 ): Admission {
@@ -109,7 +109,7 @@ function admission(
     unitPods({ platform: () => spaces.tree.resolve(platformWorkspace) }),
     ...[nodeRestriction(authorizer), ...workloadPlugins.map(exceptUnitPods)].filter(({ name }) => !options.disabledPlugins?.includes(name)),
     ...certificatePlugins(authorizer),
-    ...dynamicAdmission({ objects: cache, catalogs: spaces.catalogs, authorizer, client: webhooks }),
+    ...dynamicAdmission({ objects: cache, catalogs: spaces.catalogs, authorizer, client: webhooks, quarantine }),
     // After webhooks and policies of tenants, so that none of them can change what it writes.
     requesterStamps({ platform: () => spaces.tree.resolve(platformWorkspace) }),
     ...sharing.plugins,

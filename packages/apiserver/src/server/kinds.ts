@@ -1,6 +1,7 @@
 import { rulesOf } from '@capstan/kinds';
 import { WebhookClient } from '../admission/webhooks/client.ts';
 import { Definitions } from '../crds/definitions.ts';
+import { quarantinedRules } from '../crds/quarantined-rules.ts';
 import { webhookConversion } from '../crds/webhook.ts';
 import { Outbound } from '../http/outbound.ts';
 import { builtinCatalog, type Catalog } from '../registry/catalog.ts';
@@ -20,11 +21,12 @@ export interface Kinds {
   readonly outbound: Outbound | undefined;
 }
 
-export function kindsOf({ cache }: Storage, options: ServerOptions, { resources }: Lifetime): Kinds {
+export function kindsOf({ cache, quarantine }: Storage, options: ServerOptions, { resources }: Lifetime): Kinds {
   const catalog = builtinCatalog(new Set(options.optionalVersions));
   const outbound = options.outbound && new Outbound(options.outbound);
   const webhooks = resources.use(new WebhookClient(cache, outbound));
   const webhook = webhookConversion(webhooks);
-  const definitions = new Definitions({ cache, rules: rulesOf, webhook });
-  return { catalog, definitions, spaces: workspaces({ cache, catalog, definitions, webhook }), webhooks, outbound };
+  const rules = quarantinedRules(rulesOf, quarantine);
+  const definitions = new Definitions({ cache, rules, webhook });
+  return { catalog, definitions, spaces: workspaces({ cache, catalog, definitions, rules, webhook }), webhooks, outbound };
 }

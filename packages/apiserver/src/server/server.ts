@@ -35,7 +35,14 @@ async function start(options: ServerOptions, lifetime: Lifetime): Promise<Runnin
   await bootstrap(serving, now);
   await bootstrapRoot(serving, systemContext(serving, now));
   const { definitions, spaces } = kinds;
-  await startKeepers(serving, { definitions, boundKinds: spaces.boundKinds, resources, now, log: options.log });
+  await startKeepers(serving, {
+    definitions,
+    boundKinds: spaces.boundKinds,
+    resources,
+    quarantine: storage.quarantine,
+    now,
+    log: options.log,
+  });
   const listener = await openEndpoint(parts, options, lifetime);
   const { url, localUrl, kubeconfigPath } = resources.use(
     await announce(serving, { options, pki: storage.pki.current, listener, onRenewed: storage.pki.replace, now, signal }),

@@ -7,6 +7,7 @@ import { Journal } from '../journal/journal.ts';
 import { certificateOptions } from '../presence/announce.ts';
 import { installationOf } from '../presence/installation.ts';
 import { formerAuthority, refuseOtherInstallation } from '../presence/others.ts';
+import { Quarantine } from '../registry/quarantine.ts';
 import { WatchHub } from '../watch/hub.ts';
 import { LivePki } from './live-pki.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
@@ -18,6 +19,7 @@ export interface Storage {
   readonly cache: WatchCache;
   readonly hub: WatchHub;
   readonly journal: Journal;
+  readonly quarantine: Quarantine;
 }
 
 /** Opens the data directory and the store, and loads every object into the watch cache. */
@@ -38,7 +40,8 @@ export async function openStorage(options: ServerOptions, { resources, now }: Li
   const hub = resources.use(new WatchHub(cache));
   const journal = resources.use(new Journal(cache));
   followers.push(hub, journal);
-  return { pki: new LivePki(pki), store, cache, hub, journal };
+  const quarantine = resources.use(Quarantine.open(resolve(options.dataDirectory), { now, log: options.log }));
+  return { pki: new LivePki(pki), store, cache, hub, journal, quarantine };
 }
 
 /** In milliseconds, between two attempts to open a store that is in use. */

@@ -1,4 +1,4 @@
-import { rulesOf } from '@capstan/kinds';
+import { type RuleCompiler, rulesOf } from '@capstan/kinds';
 import { Bindings } from '../bindings/bindings.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { WebhookConversion } from '../crds/definition.ts';
@@ -46,11 +46,12 @@ export function workspaces(options: {
   readonly cache: WatchCache;
   readonly catalog: Catalog;
   readonly definitions: Definitions;
+  readonly rules: RuleCompiler;
   readonly webhook: WebhookConversion;
 }): Workspaces {
-  const { cache, catalog, definitions, webhook } = options;
+  const { cache, catalog, definitions, rules, webhook } = options;
   const platform = new PlatformKinds(rulesOf);
-  const bound = new BoundDefinitions({ cache, platform, rules: rulesOf, webhook });
+  const bound = new BoundDefinitions({ cache, platform, rules, webhook });
   const tree = new Tree(cache);
   const virtual = new VirtualKinds({
     cache,

@@ -55,8 +55,8 @@ export interface TestServer extends AsyncDisposable {
   watch(path: string, count: number): Promise<WatchEvent[]>;
   /** Watches until an event satisfies `isLast` or the watch ends; returns all events. */
   watchUntil(path: string, isLast: (event: WatchEvent) => boolean): Promise<WatchEvent[]>;
-  /** Stops the server and starts it again with the same data directory. */
-  restart(): Promise<void>;
+  /** Stops the server and starts it again with the same data directory; `between` may change that. */
+  restart(between?: () => void): Promise<void>;
 }
 
 export async function startTestServer(options: Partial<ServerOptions> = {}): Promise<TestServer> {
@@ -178,8 +178,9 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
       });
       return events;
     },
-    async restart() {
+    async restart(between) {
       await stop();
+      between?.();
       running = await start();
     },
     async [Symbol.asyncDispose]() {

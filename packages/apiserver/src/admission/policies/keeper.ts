@@ -1,19 +1,21 @@
-import type { KubeObject } from '@capstan/machinery';
-import { fieldsOf } from '@capstan/machinery';
+import { type Fields, fieldsOf, formatTime, itemsOf, type KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Backend } from '../../registry/objects.ts';
+import { type Held, printHeld, type Quarantine } from '../../registry/quarantine.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { serverContext } from '../../upkeep/context.ts';
 import { Turns } from '../../upkeep/turns.ts';
+import { evaluatedPolicy } from './policy.ts';
 import { type ExpressionWarning, typeWarnings } from './type-check.ts';
 
 export interface PolicyKeeperOptions {
   readonly backend: Backend;
   readonly catalogs: Catalogs;
   readonly now: () => Date;
+  readonly quarantine: Quarantine;
   readonly onError: (error: unknown) => void;
 }
 
@@ -45,10 +47,19 @@ export class PolicyKeeper implements Disposable {
     this.#turns[Symbol.dispose]();
   }
 
+  /** Whether the status does not say yet what is known about the policy. */
+  #isDue(policy: KubeObject): boolean {
+    return isUnchecked(policy) || (this.#heldOf(policy) !== undefined) !== conditionsOf(policy).some(isQuarantined);
+  }
+
+  #heldOf(policy: KubeObject): Held | undefined {
+    return this.#options.quarantine.held(evaluatedPolicy(policy).identity);
+  }
+
   async #check(key: string): Promise<void> {
     const { backend, catalogs, now } = this.#options;
     const current = backend.cache.resource(this.#resource).entries.get(key)?.object;
-    if (current === undefined || !isUnchecked(current)) return;
+    if (current === undefined || !this.#isDue(current)) return;
     const [, , name = ''] = key.split('/');
     const cluster = clusterOfKey(key);
     const context = serverContext({ cluster, objects: backend.cache, now, userAgent: manager });
@@ -60,18 +71,48 @@ export class PolicyKeeper implements Disposable {
       manager,
       dryRun: false,
       change: async (policy) => {
-        if (!isUnchecked(policy)) return { object: policy };
-        return { object: checked(policy, await context.pace().run(typeWarnings(policy, catalogs.of(cluster)))) };
+        if (!this.#isDue(policy)) return { object: policy };
+        const warnings = await context.pace().run(typeWarnings(policy, catalogs.of(cluster)));
+        return { object: checked(policy, warnings, { held: this.#heldOf(policy), now: now() }) };
       },
     });
   }
 }
 
+function conditionsOf(policy: KubeObject): readonly Fields[] {
+  return itemsOf(fieldsOf(policy['status'])['conditions']);
+}
+
+const isQuarantined = ({ type, status }: Fields): boolean => type === quarantinedType && status === 'True';
+
 function isUnchecked(policy: KubeObject): boolean {
   return fieldsOf(policy['status'])['observedGeneration'] !== policy.metadata.generation;
 }
 
-function checked(policy: KubeObject, warnings: readonly ExpressionWarning[]): KubeObject {
+function checked(
+  policy: KubeObject,
+  warnings: readonly ExpressionWarning[],
+  { held, now }: { readonly held: Held | undefined; readonly now: Date },
+): KubeObject {
+  const others = conditionsOf(policy).filter(({ type }) => type !== quarantinedType);
+  const all = held === undefined ? others : [...others, quarantinedCondition(policy, held, now)];
+  const conditions = all.length > 0 || conditionsOf(policy).length > 0 ? { conditions: all } : {};
   const typeChecking = warnings.length === 0 ? {} : { expressionWarnings: warnings };
-  return { ...policy, status: { ...fieldsOf(policy['status']), observedGeneration: policy.metadata.generation, typeChecking } };
+  return {
+    ...policy,
+    status: { ...fieldsOf(policy['status']), observedGeneration: policy.metadata.generation, typeChecking, ...conditions },
+  };
+}
+
+const quarantinedType = 'Quarantined';
+
+function quarantinedCondition(policy: KubeObject, held: Held, now: Date): object {
+  return {
+    type: quarantinedType,
+    status: 'True',
+    observedGeneration: policy.metadata.generation,
+    lastTransitionTime: formatTime(now),
+    reason: 'ServerStoppedDuringEvaluation',
+    message: printHeld(held),
+  };
 }

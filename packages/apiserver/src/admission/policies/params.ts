@@ -9,11 +9,18 @@ import {
 } from '@capstan/machinery';
 import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Catalog } from '../../registry/catalog.ts';
+import { printHeld, type Quarantine } from '../../registry/quarantine.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { namespaceOf } from '../matching/match.ts';
 import { served } from '../matching/versions.ts';
 import { ruleCluster } from '../source.ts';
 import type { AnyPolicy, PolicyBinding } from './policy.ts';
+
+/** Throws if the policy must not be evaluated; its failure policy decides what happens then. */
+export function refuseHeld({ evaluated }: AnyPolicy, quarantine: Quarantine): void {
+  const held = quarantine.held(evaluated.identity);
+  if (held !== undefined) throw new Misconfigured(printHeld(held));
+}
 
 /** Thrown for a policy or binding that cannot be used. The failure policy decides what happens then. */
 export class Misconfigured extends Error {

@@ -8,7 +8,7 @@ import { matchingResource } from '../matching/match.ts';
 import { ruleCluster } from '../source.ts';
 import { type View, viewOf } from '../webhooks/review.ts';
 import { evaluatePolicy, type Finding, type Findings } from './evaluate.ts';
-import { Misconfigured, paramResource, paramsOf } from './params.ts';
+import { Misconfigured, paramResource, paramsOf, refuseHeld } from './params.ts';
 import { type Concerned, concernedBy, Policies, type PolicyOptions } from './policies.ts';
 import { type Policy, type PolicyBinding, policyOf } from './policy.ts';
 
@@ -64,6 +64,7 @@ class PolicyRun {
     let view: View | undefined;
     let binding: PolicyBinding | undefined;
     try {
+      refuseHeld(policy, this.#options.quarantine);
       const params = paramResource(policy, catalogs.of(ruleCluster(this.#request)));
       for (binding of bindings) {
         if (binding.criteria !== undefined && matchingResource(binding.criteria, this.#request, catalogs) === undefined) continue;
@@ -84,7 +85,7 @@ class PolicyRun {
   #evaluate(policy: Policy, view: View, param: KubeObject | null): Promise<Findings> {
     return settledInParts(
       this.#options.authorizer,
-      (parts) => this.#pace.run(parts),
+      (parts) => this.#pace.run(this.#options.quarantine.watch(policy.evaluated, parts)),
       (authorizer) => evaluatePolicy(policy, bindingsOf(view, authorizer, param)),
     );
   }

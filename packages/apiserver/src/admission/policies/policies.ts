@@ -5,6 +5,7 @@ import type { Gate } from '../../authz/attributes.ts';
 import { ByWorkspace } from '../../cache/by-workspace.ts';
 import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
+import type { Quarantine } from '../../registry/quarantine.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { isExempt, matchingResource } from '../matching/match.ts';
 import { ruleCluster } from '../source.ts';
@@ -14,6 +15,7 @@ export interface PolicyOptions {
   readonly objects: ObjectReader;
   readonly catalogs: Catalogs;
   readonly authorizer: Gate;
+  readonly quarantine: Quarantine;
 }
 
 const group = 'admissionregistration.k8s.io';

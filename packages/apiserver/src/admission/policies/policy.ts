@@ -2,6 +2,7 @@ import type { Known } from '@capstan/kinds';
 import { annotation, type CompiledExpression, compileExpression, condition, message, Variables } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, maybeFields, textOf, textsOf } from '@capstan/machinery';
+import type { Evaluated } from '../../registry/quarantine.ts';
 import { conditionsOf } from '../expressions/conditions.ts';
 import { type Criteria, criteriaOf } from '../matching/match.ts';
 
@@ -20,6 +21,8 @@ export interface ParamKind {
 /** The common part of validating and mutating policies. */
 export interface AnyPolicy {
   readonly name: string;
+  /** For the quarantine. */
+  readonly evaluated: Evaluated;
   readonly failurePolicy: 'Fail' | 'Ignore';
   readonly criteria: Criteria;
   readonly paramKind: ParamKind | undefined;
@@ -34,12 +37,16 @@ export interface Policy extends AnyPolicy {
 }
 
 /** Compiles the common part of validating and mutating policies, and declares the variables for their own expressions. */
-export function commonOf({ metadata }: KubeObject, spec: Readonly<Fields>): { common: AnyPolicy; variables: Variables; known: Known } {
+export function commonOf(
+  { kind, metadata }: KubeObject,
+  spec: Readonly<Fields>,
+): { common: AnyPolicy; variables: Variables; known: Known } {
   const paramKind = paramKindOf(spec);
   const known: Known = { params: paramKind !== undefined, authorizer: true };
   const variables = Variables.of(itemsOf(spec['variables']), known);
   const common: AnyPolicy = {
     name: metadata.name ?? '',
+    evaluated: evaluatedPolicy({ kind, metadata }),
     failurePolicy: spec['failurePolicy'] === 'Ignore' ? 'Ignore' : 'Fail',
     criteria: criteriaOf(fieldsOf(spec['matchConstraints'])),
     paramKind,
@@ -47,6 +54,11 @@ export function commonOf({ metadata }: KubeObject, spec: Readonly<Fields>): { co
     conditions: conditionsOf(spec['matchConditions'], variables),
   };
   return { common, variables, known };
+}
+
+/** A policy in its current generation. */
+export function evaluatedPolicy({ kind, metadata }: Pick<KubeObject, 'kind' | 'metadata'>): Evaluated {
+  return { identity: `policy ${metadata.uid} ${metadata.generation}`, name: `${kind} ${JSON.stringify(metadata.name)}` };
 }
 
 export function policyOf(object: KubeObject): Policy {

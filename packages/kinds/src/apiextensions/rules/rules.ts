@@ -11,5 +11,5 @@ export interface RuleOptions {
   readonly warn: (message: string) => void;
 }
 
-/** Creates the checker of a schema; undefined if the schema has no rules. */
-export type RuleCompiler = (schema: CompiledSchema) => RuleChecker | undefined;
+/** Creates the checker of a schema; undefined if the schema has no rules. The name of the definition is for people. */
+export type RuleCompiler = (schema: CompiledSchema, definition?: string) => RuleChecker | undefined;

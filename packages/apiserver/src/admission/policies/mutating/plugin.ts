@@ -14,7 +14,7 @@ import { checkPlace, type Form, replaceContents } from '../../patching/form.ts';
 import { repairManagedFields } from '../../patching/managed-fields.ts';
 import { ruleCluster } from '../../source.ts';
 import { type View, viewOf } from '../../webhooks/review.ts';
-import { Misconfigured, paramResource, paramsOf } from '../params.ts';
+import { Misconfigured, paramResource, paramsOf, refuseHeld } from '../params.ts';
 import { type Concerned, concernedBy, Policies, type PolicyOptions } from '../policies.ts';
 import type { PolicyBinding } from '../policy.ts';
 import { FailedMutation, mutated } from './mutate.ts';
@@ -95,6 +95,7 @@ class MutatingRound {
     const request = this.#request;
     let params: Resource | undefined;
     try {
+      refuseHeld(policy, this.#options.quarantine);
       params = paramResource(policy, catalogs.of(ruleCluster(request)));
     } catch (error) {
       return this.#misconfigured(error, policy, undefined);
@@ -119,6 +120,7 @@ class MutatingRound {
     if (pausing !== undefined) await pausing;
     const view = await viewOf(this.#request, resource);
     if (policy.conditions.length > 0) {
+      this.#options.quarantine.mark(policy.evaluated);
       const result = await settled(this.#options.authorizer, (authorizer) =>
         meets(policy.conditions, new Evaluation(bindingsOf(view, authorizer, param), policy.variables, costOfConditions)),
       );
@@ -134,7 +136,7 @@ class MutatingRound {
   async #change(invocation: Invocation, view: View): Promise<boolean> {
     const { object: next, failures } = await settledInParts<Mutated>(
       this.#options.authorizer,
-      (parts) => this.#pace.run(parts),
+      (parts) => this.#pace.run(this.#options.quarantine.watch(invocation.policy.evaluated, parts)),
       (authorizer) => this.#mutated(invocation, view, bindingsOf(view, authorizer, invocation.param)),
     );
     for (const why of failures) this.#deny(why, invocation);

@@ -1,0 +1,81 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { markerFile, printHeld, Quarantine, readMarker } from './quarantine.ts';
+
+let directory: string;
+let lines: string[];
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'capstan-quarantine-'));
+  lines = [];
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const open = (): Quarantine =>
+  Quarantine.open(directory, { now: () => new Date('2026-01-01T00:00:00Z'), log: (line) => void lines.push(line) });
+const marker = (): string => readFileSync(join(directory, markerFile), 'utf8');
+const slow = { identity: 'policy 1 1', name: 'ValidatingAdmissionPolicy "slow"' };
+const other = { identity: 'policy 2 1', name: 'ValidatingAdmissionPolicy "other"' };
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+describe('the quarantine', () => {
+  it('is empty at first, and after a server that stopped between evaluations', async () => {
+    {
+      using quarantine = open();
+      quarantine.mark(slow);
+      expect(readMarker(join(directory, markerFile))).toEqual(slow);
+      await nextTurn();
+      expect(marker()).toBe('');
+    }
+    using quarantine = open();
+    expect(quarantine.held(slow.identity)).toBeUndefined();
+    expect(lines).toEqual([]);
+  });
+
+  it('holds what the server evaluated when it stopped, across restarts, until that is changed', () => {
+    // A server that is killed disposes of nothing.
+    writeFileSync(join(directory, markerFile), `${JSON.stringify(slow)}\n`);
+    for (let start = 0; start < 2; start++) {
+      using quarantine = open();
+      expect(quarantine.held(slow.identity)).toEqual({ ...slow, since: '2026-01-01T00:00:00.000Z' });
+      expect(printHeld(quarantine.held(slow.identity)!)).toContain('ValidatingAdmissionPolicy "slow" is quarantined since 2026-01-01');
+      expect(quarantine.held('policy 1 2')).toBeUndefined();
+      expect(quarantine.held(other.identity)).toBeUndefined();
+    }
+    expect(lines).toEqual([
+      'the server stopped while it evaluated ValidatingAdmissionPolicy "slow", which is not evaluated again until it is changed',
+    ]);
+  });
+
+  it('names the last of several evaluations in one turn', () => {
+    using quarantine = open();
+    quarantine.mark(slow);
+    quarantine.mark(other);
+    expect(readMarker(join(directory, markerFile))).toEqual(other);
+  });
+
+  it('marks each part of an evaluation that lets others run', async () => {
+    using quarantine = open();
+    const parts = quarantine.watch(
+      slow,
+      (function* () {
+        expect(readMarker(join(directory, markerFile))).toEqual(slow);
+        yield;
+        expect(readMarker(join(directory, markerFile))).toEqual(slow);
+        return 'done';
+      })(),
+    );
+    parts.next();
+    await nextTurn();
+    expect(marker()).toBe('');
+    expect(parts.next()).toEqual({ done: true, value: 'done' });
+  });
+
+  it('ignores a marker or a list that was cut short', () => {
+    writeFileSync(join(directory, markerFile), '{"identity":"pol');
+    writeFileSync(join(directory, 'quarantine.json'), '[{"identity"');
+    using quarantine = open();
+    expect(quarantine.held(slow.identity)).toBeUndefined();
+  });
+});
