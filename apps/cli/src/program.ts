@@ -10,6 +10,7 @@ import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { examples, settingsHelp } from './help.ts';
 import { addAllocations } from './program-allocations.ts';
+import { addApps } from './program-apps.ts';
 import { addArtifacts } from './program-artifacts.ts';
 import { addAudit } from './program-audit.ts';
 import { addAuthority } from './program-authority.ts';
@@ -108,6 +109,7 @@ export function createProgram(): Command {
   program.commandsGroup('Programs on the fleet:');
   addUnits(program);
   addVolumes(program);
+  addApps(program);
   program.commandsGroup('Servers:');
   program
     .command('up')

@@ -18,6 +18,7 @@ export {
   type OperationState,
   operationStates,
 } from './apps/fields.ts';
+export * from './apps/kubeconfig.ts';
 export * from './capstan/accounts.ts';
 export * from './capstan/agent-archives.ts';
 export * from './capstan/artifacts.ts';

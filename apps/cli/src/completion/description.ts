@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander';
 
 /** The words that can follow: names of objects that the server knows, fixed words, or files. */
 export type Completion = { readonly names: NameKind } | { readonly words: readonly string[] } | 'files' | 'nothing';
-export const nameKinds = ['units', 'offerings', 'nodes', 'contexts'] as const;
+export const nameKinds = ['units', 'offerings', 'nodes', 'contexts', 'apps', 'instances'] as const;
 export type NameKind = (typeof nameKinds)[number];
 
 export interface FlagDescription {
@@ -38,7 +38,12 @@ export function describeCommand(command: Command, path = command.name()): Comman
 /** Commander has no public way to ask. */
 const isHidden = (command: Command): boolean => (command as Command & { readonly _hidden?: boolean })._hidden === true;
 
-const flagNames: Readonly<Record<string, NameKind>> = { '--offering': 'offerings', '--node': 'nodes', '--context': 'contexts' };
+const flagNames: Readonly<Record<string, NameKind>> = {
+  '--offering': 'offerings',
+  '--node': 'nodes',
+  '--context': 'contexts',
+  '--app': 'apps',
+};
 
 function describeFlag(option: Option): FlagDescription {
   const { long, short, description, argChoices, required, optional } = option;
@@ -63,6 +68,8 @@ function argumentOf(command: Command, path: string): Completion {
   if (argument.argChoices !== undefined) return { words: argument.argChoices };
   if (name === 'unit' || name === 'units') return { names: 'units' };
   if (name === 'context') return { names: 'contexts' };
+  if (name === 'app') return { names: 'apps' };
+  if (name === 'instance' || name === 'instances') return { names: 'instances' };
   if (name === 'node' || (name === 'name' && / node /.test(`${path} `))) return { names: 'nodes' };
   return name === 'file' || name === 'source' || name === 'command' ? 'files' : 'nothing';
 }

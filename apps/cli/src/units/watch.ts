@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GPUUnit } from '@capstan/api';
-import { isExpired, isNotFound } from '@capstan/client';
-import { Backoff } from '@capstan/machinery';
+import { isExpired, isNotFound, type Resource } from '@capstan/client';
+import { Backoff, type KubeObject } from '@capstan/machinery';
 import { isPassing, type Units } from './units.ts';
 
 export interface WatchUnitOptions {
@@ -14,24 +14,28 @@ export interface WatchUnitOptions {
 }
 
 /** Every state of a unit, from now on, whatever happens to the connection. Ends when the unit is gone or the signal aborts. */
-export async function* watchUnit(
-  units: Units,
+export const watchUnit = (units: Units, options: WatchUnitOptions): AsyncGenerator<GPUUnit, void, undefined> =>
+  watchObject(units.resource, options);
+
+/** The same for any object. */
+export async function* watchObject<T extends KubeObject>(
+  resource: Resource<T>,
   { name, uid, signal, onTrouble }: WatchUnitOptions,
-): AsyncGenerator<GPUUnit, void, undefined> {
+): AsyncGenerator<T, void, undefined> {
   const backoff = new Backoff({ base: 200, max: 3_000, random: Math.random });
-  const isSame = (unit: GPUUnit): boolean => uid === undefined || unit.metadata.uid === uid;
+  const isSame = (object: T): boolean => uid === undefined || object.metadata.uid === uid;
   let isTroubled = false;
   const isStopped = (): boolean => signal?.aborted === true;
   while (!isStopped()) {
     try {
-      const found = await units.resource.get(name, { signal });
+      const found = await resource.get(name, { signal });
       if (isTroubled) onTrouble?.(undefined);
       isTroubled = false;
       backoff.reset();
       if (!isSame(found)) return;
       yield found;
       const { resourceVersion = '' } = found.metadata;
-      const events = units.resource.watch({ resourceVersion, fieldSelector: `metadata.name=${name}`, allowWatchBookmarks: true, signal });
+      const events = resource.watch({ resourceVersion, fieldSelector: `metadata.name=${name}`, allowWatchBookmarks: true, signal });
       for await (const { type, object } of events) {
         if (type === 'BOOKMARK') continue;
         if (type === 'DELETED' || !isSame(object)) return;

@@ -89,6 +89,19 @@ export class KubeconfigFile {
     return fields(this.#list('users').find(({ name }) => name === user)?.['user']);
   }
 
+  /** The settings of the cluster of a context. */
+  clusterOf(context: string): JsonObject {
+    return this.#cluster(this.#contextNamed(context));
+  }
+
+  /** Adds a cluster and a context for it, with the user of another context. The current one stays. */
+  addCluster(name: string, { context, cluster }: { readonly context: string; readonly cluster: JsonObject }): void {
+    const user = textOf(fields(this.#contextNamed(context)['context'])['user']);
+    this.#put('clusters', { name, cluster });
+    this.#put('contexts', { name, context: { cluster: name, user } });
+    this.#write();
+  }
+
   /** Adds a context with a cluster and a user of the same name, or replaces them, and makes it the current one. */
   putContext(name: string, { cluster, user }: { readonly cluster: JsonObject; readonly user: JsonObject }): void {
     this.#put('clusters', { name, cluster });

@@ -6,11 +6,14 @@ import type { Units } from '../units.ts';
 
 /** The Pod that shows a unit. */
 export interface UnitPod {
-  readonly units: Units;
+  readonly units: Pick<Units, 'client' | 'namespace'>;
   readonly name: string;
+  /** The path of another object that gives shells, instead of that of a Pod. */
+  readonly path?: string;
 }
 
-export function podPath({ units: { namespace }, name }: UnitPod, subresource: string): string {
+export function podPath({ units: { namespace }, name, path }: UnitPod, subresource: string): string {
+  if (path !== undefined) return `${path}/${subresource}`;
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/${subresource}`;
 }
 
@@ -30,7 +33,7 @@ export function commandPath(pod: UnitPod, { container = unitContainer, command =
   const query = new URLSearchParams({ container });
   for (const [name, isWanted] of Object.entries(options)) if (isWanted) query.set(name, 'true');
   for (const word of command) query.append('command', word);
-  return `${podPath(pod, command.length === 0 ? 'attach' : 'exec')}?${query.toString()}`;
+  return `${podPath(pod, command.length === 0 && pod.path === undefined ? 'attach' : 'exec')}?${query.toString()}`;
 }
 
 /** The server has no connection to the node: for a moment after either has restarted, or because the node is off. */
