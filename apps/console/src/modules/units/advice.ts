@@ -11,7 +11,7 @@ export interface Advice {
   readonly action: string;
 }
 
-const inLogs: Advice = { text: 'Its last lines say more.', place: 'logs', action: 'Open logs' };
+const inLogs: Advice = { text: 'The whole output may say more.', place: 'logs', action: 'Open logs' };
 
 const byReason: Readonly<Record<string, Advice>> = {
   OutOfMemory: {

@@ -1,5 +1,6 @@
 import type { Condition, GPUUnit, UnitMember } from '@capstan/api';
 import type { Tone } from '../../components/status.tsx';
+import { cleanLine } from '../logs/clean-line.ts';
 
 /** A unit as people see it. */
 export interface UnitState {
@@ -74,3 +75,6 @@ export function programOf({ spec }: GPUUnit): string {
 }
 
 const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
+/** The end of the output of a program that has ended, as plain text. */
+export const lastLinesOf = (unit: GPUUnit): readonly string[] => membersOf(unit).flatMap(({ lastLines = [] }) => lastLines.map(cleanLine));

@@ -1,8 +1,7 @@
 import type { GPUUnit } from '@capstan/api';
 import type { Tone } from '../../components/status.tsx';
-import { cleanLine } from '../logs/clean-line.ts';
 import { type Advice, adviceFor } from '../units/advice.ts';
-import { askedFor, isOver, membersOf, nodesOf, stateOf } from '../units/state.ts';
+import { askedFor, isOver, lastLinesOf, nodesOf, stateOf } from '../units/state.ts';
 
 /** Attention: somebody should look, or it is not usable yet. Active: people use it. Over: nothing of it runs. */
 export type Standing = 'attention' | 'active' | 'over';
@@ -44,19 +43,12 @@ export function workloadOfUnit(unit: GPUUnit): UnitWorkload {
     ...stateOf(unit),
     standing: standingOf(unit),
     advice: adviceFor(unit),
-    lastLine: unit.status?.phase === 'Failed' ? lastLineOf(unit) : undefined,
+    lastLine: unit.status?.phase === 'Failed' ? lastLinesOf(unit).findLast((line) => line.trim() !== '') : undefined,
     resources: askedFor(unit),
     place: nodesOf(unit),
     since: (isOver(unit) ? finishedAt : startedAt) ?? creationTimestamp ?? undefined,
     unit,
   };
-}
-
-function lastLineOf(unit: GPUUnit): string | undefined {
-  const line = membersOf(unit)
-    .flatMap(({ lastLines = [] }) => lastLines)
-    .findLast((one) => one.trim() !== '');
-  return line === undefined ? undefined : cleanLine(line);
 }
 
 function standingOf(unit: GPUUnit): Standing {

@@ -1,8 +1,6 @@
 import type { GPUUnit, UnitMember } from '@capstan/api';
-import { useMemo } from 'react';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Status, type Tone } from '../../components/status.tsx';
-import { cleanLine } from '../../modules/logs/clean-line.ts';
 import { membersOf } from '../../modules/units/state.ts';
 
 const tones: Readonly<Record<string, Tone>> = { Running: 'good', Ended: 'idle', Lost: 'bad', Restarting: 'warn' };
@@ -17,12 +15,5 @@ const columns: readonly Column<UnitMember>[] = [
 ];
 
 export function UnitMembers({ unit }: { readonly unit: GPUUnit }) {
-  const members = membersOf(unit);
-  const lastLines = useMemo(() => members.flatMap(({ lastLines: lines = [] }) => lines.map(cleanLine)), [members]);
-  return (
-    <>
-      <DataTable label="The unit on its nodes" columns={columns} rows={members} idOf={({ rank }) => String(rank)} />
-      {lastLines.length > 0 && <pre>{lastLines.join('\n')}</pre>}
-    </>
-  );
+  return <DataTable label="The unit on its nodes" columns={columns} rows={membersOf(unit)} idOf={({ rank }) => String(rank)} />;
 }

@@ -7,7 +7,7 @@ import { Age } from '../../modules/format/age.tsx';
 import { dateTime, sentence } from '../../modules/format/format.ts';
 import { adviceFor } from '../../modules/units/advice.ts';
 import { AdviceLink } from '../../modules/units/advice-link.tsx';
-import { askedFor, membersOf, nodesOf, programOf, stateOf } from '../../modules/units/state.ts';
+import { askedFor, isOver, lastLinesOf, membersOf, nodesOf, programOf, stateOf } from '../../modules/units/state.ts';
 import { UnitMembers } from './unit-members.tsx';
 import styles from './unit-overview.module.css';
 
@@ -41,7 +41,7 @@ export function UnitOverview({ workspace, unit }: OverviewProps) {
       </Section>
       {(status?.conditions ?? []).length > 0 && (
         <Section title="Conditions">
-          <Conditions conditions={status!.conditions!} />
+          <Conditions conditions={status!.conditions!} isOver={isOver(unit)} />
         </Section>
       )}
       {membersOf(unit).length > 0 && (
@@ -59,11 +59,13 @@ export function UnitOverview({ workspace, unit }: OverviewProps) {
 function Reason({ workspace, unit }: OverviewProps) {
   const { tone, reason } = stateOf(unit);
   const advice = adviceFor(unit);
+  const lastLines = tone === 'bad' ? lastLinesOf(unit) : [];
   if (reason === '' || tone === 'good') return null;
   const { name = '', namespace = '' } = unit.metadata;
   return (
     <div className={styles['reason']} data-tone={tone}>
       <p>{sentence(reason)}.</p>
+      {lastLines.length > 0 && <pre className={styles['lines']}>{lastLines.join('\n')}</pre>}
       {advice !== undefined && (
         <p className={styles['advice']}>
           {advice.text} <AdviceLink {...{ workspace, namespace, name, advice }} isOnDetail />
