@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { defineConfig, type Plugin } from 'vite';
+import { defineConfig, type Plugin, type Rolldown } from 'vite';
+import { licensesOf } from '../cli/scripts/licenses.ts';
 
 const output = join(import.meta.dirname, 'dist');
 /** Below it, compression gains nothing. */
@@ -25,12 +26,58 @@ function compressed(): Plugin {
   };
 }
 
+/** In bytes, compressed: everything that a browser loads before the first page is usable. */
+const budget = 250 << 10;
+const firstPage = 'src/pages/home/home.tsx';
+
+/** Fails the build when the first page needs more than its budget. Larger libraries belong into chunks that are loaded when they are used. */
+function budgeted(): Plugin {
+  return {
+    name: 'budgeted',
+    apply: 'build',
+    generateBundle(_options, bundle) {
+      const chunks = Object.values(bundle).filter((part): part is Rolldown.OutputChunk => part.type === 'chunk');
+      const first = chunks.filter(({ isEntry, facadeModuleId }) => isEntry || facadeModuleId?.endsWith(firstPage) === true);
+      const needed = new Set<string>();
+      const need = (name: string): void => {
+        const part = bundle[name];
+        if (part?.type !== 'chunk' || needed.has(name)) return;
+        needed.add(name);
+        for (const style of part.viteMetadata?.importedCss ?? []) needed.add(style);
+        for (const imported of part.imports) need(imported);
+      };
+      for (const { fileName } of first) need(fileName);
+      const contentOf = (name: string): string | Uint8Array => {
+        const part = bundle[name]!;
+        return part.type === 'chunk' ? part.code : part.source;
+      };
+      const size = [...needed].reduce((sum, name) => sum + gzipSync(contentOf(name)).length, 0);
+      if (first.length < 2) this.error(`expected the chunks of the entry and of ${firstPage}, found ${first.length}`);
+      if (size > budget) this.error(`the first page needs ${size} bytes, compressed; at most ${budget} are allowed`);
+      this.info(`the first page needs ${size} bytes, compressed`);
+    },
+  };
+}
+
+/** Writes the licenses of the bundled packages, which must be distributed with the code. */
+function licensed(): Plugin {
+  return {
+    name: 'licensed',
+    apply: 'build',
+    generateBundle(_options, bundle) {
+      const modules = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
+      this.emitFile({ type: 'asset', fileName: 'third-party-licenses.txt', source: licensesOf(modules) });
+    },
+  };
+}
+
 /** Where `capstan console-server` listens, for `npm run dev`. */
 const server = process.env['CAPSTAN_CONSOLE'] ?? 'http://127.0.0.1:6445';
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [compressed()],
+  plugins: [budgeted(), licensed(), compressed()],
+  resolve: { alias: { 'react-remove-scroll': join(import.meta.dirname, 'src/components/scroll-lock.tsx') } },
   build: {
     target: 'es2023',
     outDir: output,

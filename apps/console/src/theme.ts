@@ -1,7 +1,4 @@
-import { createTheme, Drawer, Modal, Tooltip } from '@mantine/core';
-
-// Locking the scroll bar would add a style element at run time, which the policy of the pages forbids.
-const unlocked = { lockScroll: false } as const;
+import { createTheme, Modal, Tooltip } from '@mantine/core';
 
 export const theme = createTheme({
   fontFamily: 'var(--font-text)',
@@ -9,8 +6,7 @@ export const theme = createTheme({
   defaultRadius: 'sm',
   cursorType: 'pointer',
   components: {
-    Modal: Modal.extend({ defaultProps: { ...unlocked, transitionProps: { duration: 90 } } }),
-    Drawer: Drawer.extend({ defaultProps: { ...unlocked, transitionProps: { duration: 120 } } }),
+    Modal: Modal.extend({ defaultProps: { transitionProps: { duration: 90 } } }),
     Tooltip: Tooltip.extend({ defaultProps: { openDelay: 300, transitionProps: { duration: 80 } } }),
     Button: { defaultProps: { size: 'xs' } },
     TextInput: { defaultProps: { size: 'sm' } },

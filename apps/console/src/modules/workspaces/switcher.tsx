@@ -31,8 +31,9 @@ export function WorkspaceSwitcher() {
   return (
     <Popover opened={isOpen} onChange={setOpen} position="bottom-start" width={300} trapFocus transitionProps={{ duration: 80 }}>
       <Popover.Target>
-        <button type="button" className={styles['current']} onClick={() => setOpen(!isOpen)} aria-label={`Workspace ${workspace}. Switch`}>
+        <button type="button" className={styles['current']} onClick={() => setOpen(!isOpen)}>
           <span className={styles['names']}>
+            <span className="visually-hidden">Switch the workspace. Now </span>
             <span className={styles['name']}>{nameOf(workspace)}</span>
             <span className={styles['path']}>{parentOf(workspace) ?? 'the top of the tree'}</span>
           </span>
