@@ -79,7 +79,6 @@ function mentionFault(task: JsonObject, { secrets, facts }: PlanPlace): string |
 }
 
 function artifactFault({ type, task }: PlannedStep, { artifacts }: PlanPlace): string | undefined {
-  if ((type as string) !== 'artifact.fetch') return undefined;
-  const { sha256 = '' } = task as { readonly sha256?: string };
-  return artifacts.has(sha256) ? undefined : `no artifact of the version has the SHA-256 ${sha256}`;
+  if (type !== 'artifact.fetch') return undefined;
+  return artifacts.has(task.sha256) ? undefined : `no artifact of the version has the SHA-256 ${task.sha256}`;
 }

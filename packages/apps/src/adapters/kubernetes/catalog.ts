@@ -1,6 +1,6 @@
 import type { NewApp } from '../../adapter/registration.ts';
 import { type AdapterScript, exactScripts } from '../../adapter/scripts.ts';
-import { artifactDirectory, configDirectory, type Distribution, dataDirectory } from './distribution.ts';
+import { artifactDirectory, configDirectory, type Distribution, dataDirectory, launcher } from './distribution.ts';
 import { placementSchema } from './placement.ts';
 import { parametersSchema } from './settings.ts';
 
@@ -89,6 +89,7 @@ export function appOf(distribution: Distribution, scripts: readonly AdapterScrip
         scripts: exactScripts(scripts),
         paths: [configDirectory(distribution), dataDirectory(distribution), artifactDirectory(distribution), `/usr/local/bin/${program}`],
         services: Object.values(services),
+        commands: [launcher(distribution)],
       },
       access: ['kubeconfig', 'endpoint'],
     },
