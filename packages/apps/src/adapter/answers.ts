@@ -41,6 +41,8 @@ const step = object('A step.', {
   keepsFact: optional(key),
   keepsSecret: optional(key),
   code: optional(code),
+  exitCodes: optional(map('Codes by exit code.', code, { maxProperties: 64 })),
+  when: optional(object('A condition.', { fact: key, is: text('Value.', { maxLength: 1024 }) })),
   onFailure: optional(choice('Meaning of a failure.', ['fail', 'degrade', 'continue', 'intervene'])),
   instructions: optional(text('Instructions.', { maxLength: 4096 })),
   reportsResidue: optional(flag('Residue.')),

@@ -32,6 +32,8 @@ export interface Scene {
   readonly absent: ReadonlySet<string>;
   readonly output: (task: NodeTask) => Output;
   readonly kept: ReadonlySet<string>;
+  /** The facts of the instance; undefined until somebody asks for them. */
+  readonly facts: Readonly<Record<string, string>> | undefined;
   /** The probe of a member, if its adapter has one. In milliseconds: how often. */
   readonly probe: (
     member: string,

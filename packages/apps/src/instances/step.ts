@@ -22,6 +22,8 @@ export type Step =
   | { readonly kind: 'read'; readonly tasks: readonly NodeTask[] }
   /** Keep the output of a task as a fact or a secret. */
   | { readonly kind: 'keep'; readonly step: PlannedStep; readonly task: NodeTask }
+  /** Read the facts of the instance. */
+  | { readonly kind: 'recall' }
   | { readonly kind: 'start'; readonly operation: AppOperation; readonly starts: readonly Start[] }
   | { readonly kind: 'cancelTasks'; readonly tasks: readonly NodeTask[] }
   | { readonly kind: 'deleteTasks'; readonly tasks: readonly NodeTask[] }

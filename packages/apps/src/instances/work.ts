@@ -122,6 +122,7 @@ export class Work implements StepWork<Scene, Step> {
       absent: this.#tasks.absent,
       output: (task) => this.#outputs.get(outputKey(task)) ?? memory.outputs.get(outputKey(task)) ?? { kind: 'unread' },
       kept: this.#kept,
+      facts: this.#values?.facts,
       probe: (member) => this.#probe(member),
       observation: this.#observation,
       access: this.#access,
@@ -184,7 +185,7 @@ export class Work implements StepWork<Scene, Step> {
   }
 
   async #performTasks(
-    step: Extract<Step, { kind: 'look' | 'read' | 'keep' | 'start' | 'cancelTasks' | 'deleteTasks' | 'probe' }>,
+    step: Extract<Step, { kind: 'look' | 'read' | 'keep' | 'recall' | 'start' | 'cancelTasks' | 'deleteTasks' | 'probe' }>,
   ): Promise<void> {
     switch (step.kind) {
       case 'look':
@@ -193,6 +194,8 @@ export class Work implements StepWork<Scene, Step> {
         return each(step.tasks, (task) => this.#readOutput(task));
       case 'keep':
         return this.#keep(step);
+      case 'recall':
+        return void (await this.#read());
       case 'start':
         return this.#start(step.operation, step.starts);
       case 'cancelTasks':

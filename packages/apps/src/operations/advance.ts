@@ -12,6 +12,8 @@ export type Advance =
   | { readonly kind: 'look'; readonly tasks: readonly TaskReference[] }
   | { readonly kind: 'read'; readonly tasks: readonly NodeTask[] }
   | { readonly kind: 'keep'; readonly step: PlannedStep; readonly task: NodeTask }
+  /** Read the facts, on which a step depends. */
+  | { readonly kind: 'recall' }
   | { readonly kind: 'cancel'; readonly tasks: readonly NodeTask[] }
   | { readonly kind: 'start'; readonly starts: readonly Start[] }
   | { readonly kind: 'report'; readonly status: AppOperationStatus }
@@ -33,10 +35,9 @@ export function advance(scene: OperationScene): Advance {
   });
   const needed = need(examined);
   if (needed !== undefined) return needed;
-  const steps = withSkips(
-    examined.map(({ step }) => step),
-    { planned, scene },
-  );
+  const seen = examined.map(({ step }) => step);
+  if (scene.facts === undefined && turnOf(seen).some(({ id }) => planned.get(id)?.when !== undefined)) return { kind: 'recall' };
+  const steps = withSkips(seen, { planned, scene });
   const errors = errorsAfter(scene.operation.status?.errors ?? [], examined);
   if (scene.operation.spec.cancelled && scene.operation.spec.type !== 'decommission') return cancelled(steps, errors, scene);
   const verdict = verdictOf(steps, planned);
@@ -65,13 +66,23 @@ interface Planned {
   readonly scene: OperationScene;
 }
 
+/** The steps whose turn it is. */
+function turnOf(steps: readonly AppStep[]): AppStep[] {
+  const stage = Math.min(...steps.filter((step) => !isOver(step)).map((step) => step.stage));
+  return steps.filter((step) => step.state === 'pending' && step.stage === stage);
+}
+
 /** A member that has failed takes part in nothing more of this operation, and nothing can be removed from a node that is gone. */
 function withSkips(steps: readonly AppStep[], { planned, scene }: Planned): AppStep[] {
   const failed = new Set(
     steps.filter(({ id, state }) => state === 'failed' && planned.get(id)?.onFailure === 'degrade').map(({ member }) => member),
   );
+  const turn = new Set(turnOf(steps).map(({ id }) => id));
   return steps.map((step) => {
     if (step.state !== 'pending') return step;
+    const { when } = planned.get(step.id) ?? {};
+    if (when !== undefined && turn.has(step.id) && scene.facts?.[when.fact] !== when.is)
+      return { ...ended(step, 'skipped', scene.now), message: `only done if ${when.fact} is ${when.is}` };
     if (failed.has(step.member)) return { ...ended(step, 'skipped', scene.now), message: 'an earlier step of this member has failed' };
     const place = scene.place(step.member ?? '');
     const isRemoved = scene.operation.spec.type === 'decommission' || scene.plan.leaves?.includes(step.member ?? '') === true;

@@ -53,6 +53,7 @@ export function runOperation(operation: AppOperation, scene: Scene, { isPaused }
     absent: scene.absent,
     output: scene.output,
     kept: scene.kept,
+    facts: scene.facts,
   });
   return next.kind === 'complete' ? { kind: 'complete', plan: plan.value } : next;
 }

@@ -35,6 +35,8 @@ export interface OperationScene {
   readonly output: (task: NodeTask) => Output;
   /** Tasks whose output was kept as a fact or a secret. */
   readonly kept: ReadonlySet<string>;
+  /** The facts of the instance; undefined until somebody asks for them. */
+  readonly facts: Readonly<Record<string, string>> | undefined;
 }
 
 export interface Start {

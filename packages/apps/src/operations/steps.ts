@@ -85,7 +85,7 @@ export function failedAttempt(step: AppStep, planned: PlannedStep, { scene, erro
   const { tries = 1 } = step;
   const place = scene.place(planned.member);
   const problem: AppError = {
-    ...errorOf(step, { ...error, code: planned.code ?? error.code }, scene.now),
+    ...errorOf(step, { ...error, code: codeOf(planned, task) ?? error.code }, scene.now),
     ...(task && { task: `${place.node}/${task.metadata.name}` }),
     ...(output !== undefined && output !== '' && { output: output.slice(-mostOutput) }),
   };
@@ -93,6 +93,11 @@ export function failedAttempt(step: AppStep, planned: PlannedStep, { scene, erro
   if (!error.retryable || tries >= attemptLimit(planned)) return { step: { ...ended(step, 'failed', scene.now), message }, error: problem };
   const nextRetryAt = formatTime(new Date(scene.now + backoffAfter(tries - 1, pauses)));
   return { step: { ...step, state: 'pending', message, nextRetryAt }, error: problem };
+}
+
+/** An exit code says most, then the step. */
+function codeOf({ code, exitCodes = {} }: PlannedStep, task: NodeTask | undefined): string | undefined {
+  return exitCodes[String(task?.status?.exitCode)] ?? code;
 }
 
 function errorOf({ id, member }: AppStep, { code, message, userFixable, retryable }: TaskError, now: number): AppError {

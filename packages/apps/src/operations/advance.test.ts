@@ -1,0 +1,69 @@
+import type { AppOperation, AppStep, NodeTask } from '@capstan/api';
+import { expect, test } from 'vitest';
+import type { PlannedStep } from '../adapter/contract.ts';
+import { advance } from './advance.ts';
+import type { OperationScene } from './scene.ts';
+import { failedAttempt } from './steps.ts';
+
+const planned = (id: string, stage: number, more: Partial<PlannedStep> = {}): PlannedStep =>
+  ({ id, title: id, member: 'm', stage, type: 'process.run', task: { script: id }, ...more }) as PlannedStep;
+const steps = [
+  planned('look', 0, { keepsFact: 'init' }),
+  planned('unit', 1, { when: { fact: 'init', is: 'systemd' } }),
+  planned('process', 1, { when: { fact: 'init', is: 'agent' } }),
+  planned('wait', 2),
+];
+
+function scene(states: readonly AppStep['state'][], facts?: Readonly<Record<string, string>>): OperationScene {
+  const found = steps.map(({ id, title, stage, member }, index): AppStep => ({ id, title, stage, member, state: states[index]! }));
+  return {
+    now: Date.parse('2026-01-01T00:00:00Z'),
+    operation: { spec: { type: 'deploy' }, status: { state: 'processing', steps: found } } as unknown as AppOperation,
+    plan: { operation: 'u', version: '1', steps, phase: 'ready' },
+    isPaused: false,
+    place: () => ({ kind: 'heard', node: 'n' }),
+    task: () => undefined,
+    absent: new Set(),
+    output: () => ({ kind: 'unread' }),
+    kept: new Set(),
+    facts,
+  };
+}
+
+test('reads the facts when it is the turn of a step that depends on one, and not before', () => {
+  expect(advance(scene(['pending', 'pending', 'pending', 'pending']))).toMatchObject({ kind: 'start', starts: [{ step: { id: 'look' } }] });
+  expect(advance(scene(['succeeded', 'pending', 'pending', 'pending']))).toEqual({ kind: 'recall' });
+});
+
+test.each([
+  [{ init: 'agent' }, ['succeeded', 'skipped', 'pending', 'pending']],
+  [{ init: 'systemd' }, ['succeeded', 'pending', 'skipped', 'pending']],
+  [{}, ['succeeded', 'skipped', 'skipped', 'pending']],
+])('skips steps whose fact has another value: %j', (facts, states) => {
+  const next = advance(scene(['succeeded', 'pending', 'pending', 'pending'], facts));
+  expect(next).toMatchObject({ kind: 'report', status: { steps: states.map((state) => ({ state })) } });
+});
+
+test('goes on after the steps that were skipped', () => {
+  const next = advance(scene(['succeeded', 'skipped', 'pending', 'pending'], { init: 'agent' }));
+  expect(next).toMatchObject({ kind: 'start', starts: [{ step: { id: 'process' } }] });
+  expect(advance(scene(['succeeded', 'skipped', 'succeeded', 'pending'], { init: 'agent' }))).toMatchObject({
+    starts: [{ step: { id: 'wait' } }],
+  });
+});
+
+test.each([
+  [21, 'PortInUse'],
+  [1, 'Fallback'],
+  [undefined, 'Fallback'],
+])('the exit code %s of a script has the code %s', (exitCode, code) => {
+  const step = planned('look', 0, { code: 'Fallback', exitCodes: { '21': 'PortInUse' } });
+  const task = { metadata: { name: 't' }, status: { exitCode } } as unknown as NodeTask;
+  const error = { code: 'CommandFailed', message: 'it failed', userFixable: true, retryable: false };
+  const failed = failedAttempt({ id: 'look', title: 'look', stage: 0, state: 'running' }, step, {
+    scene: scene(['running', 'pending', 'pending', 'pending']),
+    error,
+    task,
+  });
+  expect(failed.error).toMatchObject({ code });
+});
