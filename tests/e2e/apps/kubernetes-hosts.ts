@@ -65,7 +65,7 @@ export class KubernetesHosts implements AsyncDisposable {
       parameters: {},
     };
     const artifacts = new Map(hashes.map(([name, hash]) => [hash, release.files[name]!]));
-    const runner = stack.use(new PlanRunner({ registration, instance, hosts, artifacts }));
+    const runner = stack.use(new PlanRunner(registration, instance, { hosts, artifacts }));
     return new KubernetesHosts({ program, hosts, runner, owned: stack.move() });
   }
 

@@ -4,10 +4,10 @@ import { dirname } from 'node:path';
 import type { AdapterInstance, AdapterMember, AdapterRegistration, Plan, PlannedStep, ProbeAnswer } from '@capstan/apps';
 import type { Host, HostProcess } from '@capstan/testbed';
 
-export interface StepResult {
-  readonly id: string;
-  readonly code: number;
-  readonly output: string;
+export interface RunnerOptions {
+  readonly hosts: ReadonlyMap<string, Host>;
+  /** Files, by their SHA-256. */
+  readonly artifacts?: ReadonlyMap<string, string>;
 }
 
 /** Runs the plans of an adapter on pretended hosts, without a platform: as the engine and node agents would. */
@@ -19,20 +19,14 @@ export class PlanRunner implements AsyncDisposable {
   readonly #registration: AdapterRegistration;
   readonly #instance: AdapterInstance;
   readonly #hosts: ReadonlyMap<string, Host>;
-  /** Files, by their SHA-256. */
   readonly #artifacts: ReadonlyMap<string, string>;
   readonly #services = new Map<string, HostProcess>();
 
-  constructor(options: {
-    readonly registration: AdapterRegistration;
-    readonly instance: AdapterInstance;
-    readonly hosts: ReadonlyMap<string, Host>;
-    readonly artifacts: ReadonlyMap<string, string>;
-  }) {
-    this.#registration = options.registration;
-    this.#instance = options.instance;
-    this.#hosts = options.hosts;
-    this.#artifacts = options.artifacts;
+  constructor(registration: AdapterRegistration, instance: AdapterInstance, { hosts, artifacts = new Map() }: RunnerOptions) {
+    this.#registration = registration;
+    this.#instance = instance;
+    this.#hosts = hosts;
+    this.#artifacts = artifacts;
   }
 
   /** Plans an operation and runs its steps. Rejects with the output of the first that fails for good. */
