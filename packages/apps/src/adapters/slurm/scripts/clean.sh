@@ -19,6 +19,7 @@ residue() {
 touch $state/accounts $state/packages $state/masks
 processes() {
   for process in /proc/[0-9]*; do
+    ! grep -qs '^State:.Z' "$process/status" || continue
     case $(cat "$process/comm" 2> /dev/null) in
       munged | slurmctld | slurmd | slurmdbd | slurmstepd) echo "${process#/proc/}" ;;
       mariadbd) ! tr '\0' ' ' < "$process/cmdline" | grep -q /var/lib/slurm/ || echo "${process#/proc/}" ;;

@@ -6,7 +6,8 @@ shift 3
 
 runs() {
   for process in /proc/[0-9]*; do
-    [ "$(cat "$process/comm" 2> /dev/null)" != "$1" ] || return 0
+    [ "$(cat "$process/comm" 2> /dev/null)" = "$1" ] || continue
+    grep -qs '^State:.Z' "$process/status" || return 0
   done
   return 1
 }
