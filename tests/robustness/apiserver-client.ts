@@ -6,6 +6,12 @@ export interface Answer {
   readonly body: string;
 }
 
+export interface Body {
+  readonly type: string;
+  readonly value: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A plain client: rejects if it gets no response. */
 export class ApiClient implements Disposable {
   readonly #connection: Connection;
@@ -15,10 +21,10 @@ export class ApiClient implements Disposable {
     this.#connection = readConnection(kubeconfig);
   }
 
-  ask(method: string, path: string, body?: { readonly type: string; readonly value: unknown }): Promise<Answer> {
+  ask(method: string, path: string, body?: Body): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const asked = request(
-        { ...this.#options(), method, path, ...(body === undefined ? {} : { headers: { 'content-type': body.type } }) },
+        { ...this.#options(), method, path, ...(body === undefined ? {} : { headers: { 'content-type': body.type, ...body.headers } }) },
         (answer) => {
           let text = '';
           answer.setEncoding('utf8').on('data', (piece: string) => {

@@ -1,4 +1,5 @@
 import { join, relative, resolve } from 'node:path';
+import { evaluatedIn } from '@capstan/apiserver';
 import { connectionOf, loadKubeconfig } from '@capstan/client';
 import { readWholeConfig } from '../config/capstan.ts';
 import { reachableAddress } from '../console/address.ts';
@@ -41,9 +42,16 @@ export async function up(flags: UpFlags): Promise<number> {
         void consoleLine(address, { dataDirectory, isForPeople: format === 'text' }).then(write);
       }
     },
+    beforeKill: (name) => (name === 'apiserver' ? doing(dataDirectory) : undefined),
     signal,
     grace: 10_000,
   });
+}
+
+/** What an API server that hangs was doing, if it says so. */
+function doing(dataDirectory: string): string | undefined {
+  const evaluated = evaluatedIn(dataDirectory);
+  return evaluated === undefined ? undefined : `it was evaluating ${evaluated}`;
 }
 
 function hold(dataDirectory: string, { host, port }: { host: string; port: number }): Disposable {

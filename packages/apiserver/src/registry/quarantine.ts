@@ -16,7 +16,7 @@ export interface Held extends Evaluated {
   readonly since: string;
 }
 
-/** The file that says what is being evaluated. The supervisor reads it, too. */
+/** The file in the data directory that says what is being evaluated. */
 export const markerFile = 'evaluating';
 const heldFile = 'quarantine.json';
 const mostHeld = 100;
@@ -123,7 +123,11 @@ export function printHeld({ name, since }: Held): string {
   return `${name} is quarantined since ${since}, because the server stopped while it evaluated it; change it to have it evaluated again`;
 }
 
-/** What a server in this data directory is evaluating, or was when it stopped. */
+/** The name of what a server in this data directory is evaluating, or was when it stopped; undefined if nothing. */
+export function evaluatedIn(directory: string): string | undefined {
+  return readMarker(join(directory, markerFile))?.name;
+}
+
 export function readMarker(path: string): Evaluated | undefined {
   const [line = ''] = readText(path).split('\n', 1);
   const parsed = parse(line);

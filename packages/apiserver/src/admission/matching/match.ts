@@ -11,6 +11,7 @@ import {
 import type { AdmissionRequest } from '../../registry/admission.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Resource } from '../../registry/resource.ts';
+import { serverUser } from '../../upkeep/context.ts';
 import { type Asked, type Rule, ruleMatches, rulesOf } from './rules.ts';
 import { equivalentsOf } from './versions.ts';
 
@@ -55,9 +56,12 @@ const configurationKinds = new Set([
   'MutatingAdmissionPolicyBinding',
 ]);
 
-/** Webhooks and policies do not apply to their own configuration, so that mistakes in it can be corrected. */
-export function isExempt({ group, kind }: Resource): boolean {
-  return group === 'admissionregistration.k8s.io' && configurationKinds.has(kind);
+/**
+ * Webhooks and policies do not apply to their own configuration, so that mistakes in it can be corrected; nor to what the server writes on its own
+ * behalf, which they could keep from starting.
+ */
+export function isExempt({ resource: { group, kind }, context }: AdmissionRequest): boolean {
+  return (group === 'admissionregistration.k8s.io' && configurationKinds.has(kind)) || context.user === serverUser;
 }
 
 export function isNamespace({ group, resource }: Resource): boolean {

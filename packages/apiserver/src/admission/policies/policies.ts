@@ -87,7 +87,7 @@ export function concernedBy<Policy extends AnyPolicy>(
   catalogs: Catalogs,
 ): readonly Concerned<Policy>[] {
   const bound = policies.of(ruleCluster(request));
-  if (bound.length === 0 || isExempt(request.resource)) return nobody;
+  if (bound.length === 0 || isExempt(request)) return nobody;
   if (request.resource.virtual && reviews.has(request.resource.group)) return nobody;
   const concerned: Concerned<Policy>[] = [];
   for (const { policy, bindings } of bound) {

@@ -24,7 +24,7 @@ export function mutatingWebhooks(options: WebhookOptions): AdmissionPlugin {
     name: pluginName,
     mutate(request) {
       const hooks = configurations.of(ruleCluster(request));
-      if (hooks.length === 0 || isExempt(request.resource)) return;
+      if (hooks.length === 0 || isExempt(request)) return;
       // Only called webhooks change the object, so if none matches the original object, none ever will.
       const isAsked = hooks.some(({ criteria }) => matchingResource(criteria, request, options.catalogs) !== undefined);
       if (isAsked) return new MutatingRound(options, request).run(hooks);

@@ -16,7 +16,7 @@ export function validatingWebhooks(options: WebhookOptions): AdmissionPlugin {
     name: 'ValidatingAdmissionWebhook',
     validate(request) {
       const hooks = configurations.of(ruleCluster(request));
-      if (hooks.length === 0 || isExempt(request.resource)) return;
+      if (hooks.length === 0 || isExempt(request)) return;
       const concerned: Concerned[] = [];
       for (const hook of hooks) {
         const resource = matchingResource(hook.criteria, request, options.catalogs);

@@ -1,0 +1,120 @@
+import { type RunningCapstan, startCapstan } from '@capstan/testbed';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type Answer, ApiClient } from './apiserver-client.ts';
+
+const registration = '/apis/admissionregistration.k8s.io/v1';
+const configMaps = '/api/v1/namespaces/default/configmaps';
+const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
+
+let server: RunningCapstan;
+let client: ApiClient;
+beforeAll(async () => {
+  server = await startCapstan({ store: 'sqlite' });
+  client = new ApiClient(server.kubeconfig);
+});
+afterAll(async () => {
+  client[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+const post = (path: string, value: object): Promise<Answer> => client.ask('POST', path, { type: 'application/json', value });
+const configMap = (name: string): object => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
+
+/** A policy of 5 KB: two lists of 2^40 elements, whose parts are shared, so that each takes some hundred bytes. */
+function sharing(): object {
+  const doubled = (letter: string) => (index: number) => {
+    const before = `variables.${letter}${index - 1}`;
+    return { name: `${letter}${index}`, expression: index === 0 ? "['a']" : `[${before}, ${before}]` };
+  };
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: 'sharing' },
+    spec: {
+      matchConstraints: {
+        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] }],
+      },
+      variables: [...many(41, doubled('v')), ...many(41, doubled('w'))],
+      validations: [{ expression: 'variables.v40 == variables.w40' }],
+    },
+  };
+}
+
+describe('expressions that would never end', () => {
+  test('are stopped, again after a restart, and the server lives', async () => {
+    expect((await post(`${registration}/validatingadmissionpolicies`, sharing())).status).toBe(201);
+    const binding = { policyName: 'sharing', validationActions: ['Deny'] };
+    await post(`${registration}/validatingadmissionpolicybindings`, {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name: 'sharing' },
+      spec: binding,
+    });
+    const isStopped = async (): Promise<void> => {
+      const answer = await post(configMaps, configMap('one'));
+      expect([answer.status, answer.body]).toEqual([422, expect.stringContaining('cost limit exceeded')]);
+    };
+    await vi.waitFor(isStopped, { timeout: 10_000 });
+    await server.kill();
+    await server.restart();
+    await isStopped();
+    expect(await client.ask('GET', '/livez')).toMatchObject({ status: 200 });
+    await client.ask('DELETE', `${registration}/validatingadmissionpolicybindings/sharing`);
+    await vi.waitFor(async () => expect((await post(configMaps, configMap('two'))).status).toBe(201), { timeout: 10_000 });
+  });
+});
+
+describe('requests that cause much work are refused, and the server lives:', () => {
+  const wide = many(400, (index) => `x${index}`);
+  const json = 'application/json';
+  test.each<[string, () => Promise<Answer>, number]>([
+    [
+      'a policy with thousands of variables',
+      () =>
+        post(`${registration}/validatingadmissionpolicies?dryRun=All`, {
+          ...sharing(),
+          spec: { validations: [{ expression: 'true' }], variables: many(15_000, (index) => ({ name: `v${index}`, expression: '1' })) },
+        }),
+      422,
+    ],
+    [
+      'a role with millions of permissions, by a user who has none of them',
+      async () => {
+        const rights = { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['create'] };
+        const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' };
+        await post('/apis/rbac.authorization.k8s.io/v1/clusterroles', { ...role, metadata: { name: 'creator' }, rules: [rights] });
+        await post('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+          ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'creator' } },
+          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'creator' },
+          subjects: [{ kind: 'User', name: 'eve' }],
+        });
+        const value = { ...role, metadata: { name: 'wide' }, rules: [{ apiGroups: wide, resources: wide, verbs: wide }] };
+        return await vi.waitFor(async () => {
+          const answer = await client.ask('POST', '/apis/rbac.authorization.k8s.io/v1/clusterroles', {
+            ...{ type: json, value },
+            headers: { 'impersonate-user': 'eve' },
+          });
+          expect(answer.body).toContain('not currently held');
+          expect(answer.body.length).toBeLessThan(64_000);
+          return answer;
+        });
+      },
+      403,
+    ],
+    [
+      'a JSON patch that moves a long list ten thousand times',
+      async () => {
+        const finalizers = many(20_000, (index) => `example.com/${index}`);
+        await post(configMaps, { ...configMap('long'), metadata: { name: 'long', finalizers } });
+        const value = many(10_000, () => ({ op: 'add', path: '/metadata/finalizers/0', value: 'example.com/new' }));
+        return client.ask('PATCH', `${configMaps}/long`, { type: 'application/json-patch+json', value });
+      },
+      413,
+    ],
+  ])('%s', async (_what, attack, status) => {
+    const answer = await attack();
+    expect(answer.status).toBe(status);
+    expect(answer.body.length).toBeLessThan(100_000);
+    expect(await client.ask('GET', '/livez')).toMatchObject({ status: 200 });
+  });
+});
