@@ -4,6 +4,7 @@ import { measureAgents } from './agents/measure.ts';
 import { measureAllocations } from './allocations/measure.ts';
 import { compare } from './compare.ts';
 import { compareControllers } from './controllers/compare.ts';
+import { measureHostile } from './hostile/measure.ts';
 import { medians } from './measure/medians.ts';
 import { listeningProcess } from './measure/memory.ts';
 import { comparisonTable } from './measure/table.ts';
@@ -26,9 +27,10 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --profile agents [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile rest-api [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile stock [--count N] [--rounds N] [--json]
+  npm run load -- --profile hostile [--seconds N] [--count N] [--only handshakes,lists]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
---only    profiles to compare, or parts of the profile controllers (default: all). --clients, --count and --crds change their amounts;
+--only    profiles to compare, parts of the profile controllers, or attacks of the profile hostile (default: all). --clients, --count and --crds change their amounts;
           --crds is the number of exports in the profile bindings, and of products that projects bind in the profile workspaces
 --rounds  how many runs to take the median of (default: one for --profile, three for --compare, where both servers take turns)
 --pids    processes whose memory counts besides the one that listens, such as etcd, for each kubeconfig in turn
@@ -68,6 +70,10 @@ else if (values.profile === 'allocations') await measureGrants();
 else if (values.profile === 'agents') await measureFleet();
 else if (values.profile === 'rest-api') await measureRestApi();
 else if (values.profile === 'stock') await measureWarmStarts();
+else if (values.profile === 'hostile')
+  process.stdout.write(
+    await measureHostile({ objects: amounts.count, only: only(), ...(values.seconds !== '120' && { seconds: amounts.seconds }) }),
+  );
 else if (values.profile === 'controllers')
   process.stdout.write(await compareControllers({ store: storeDriver(), count: amounts.count, only: only() }));
 else if (values.profile === 'start' || values.profile === 'crds') await measureStarted(values.profile);

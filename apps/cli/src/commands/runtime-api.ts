@@ -90,13 +90,20 @@ function settingsOf(flags: RuntimeApiFlags, config: ProcessConfig<RuntimeApiConf
 }
 
 function limitsOf(file: RuntimeApiConfig['limits'] = {}): RestLimits {
-  const { connections, streams } = defaultLimits;
+  const { connections, streams, traffic } = defaultLimits;
+  const mebibyte = 2 ** 20;
   return {
     ...defaultLimits,
     body: file.bodyBytes ?? defaultLimits.body,
     connections: {
       perAddress: file.connectionsPerAddress ?? connections.perAddress,
       overall: file.connections ?? connections.overall,
+    },
+    traffic: {
+      requests: file.requests ?? traffic.requests,
+      requestsPerToken: file.requestsPerToken ?? traffic.requestsPerToken,
+      bytes: file.heldMiB === undefined ? traffic.bytes : file.heldMiB * mebibyte,
+      bytesPerToken: file.heldPerTokenMiB === undefined ? traffic.bytesPerToken : file.heldPerTokenMiB * mebibyte,
     },
     streams: { ...streams, perUser: file.streamsPerUser ?? streams.perUser, overall: file.streams ?? streams.overall },
   };

@@ -56,16 +56,23 @@ export function serverOptions({
     ...(file.workspaces?.mounts?.enabled && { mounts: mountOptions(file.workspaces.mounts) }),
     ...(file.workspaces?.outbound && { outbound: { deny: [], ...file.workspaces.outbound } }),
     ...(file.workspaces?.maxObjects && { workspaceObjectLimit: file.workspaces.maxObjects }),
+    ...(file.workspaces?.maxPerOrganization && { workspacesPerOrganization: file.workspaces.maxPerOrganization }),
   };
 }
 
 export function limitOptions(limits: Part<'limits'>): NonNullable<ServerOptions['limits']> {
-  const { requests = {}, watches = {}, streams = {}, ...connections } = limits;
+  const { requests = {}, watches = {}, streams = {}, connections, connectionsPerAddress, connectionsFromLoopback } = limits;
+  const { connectionsPerOrganization: connectionsPerTenant, handshakesPerSecond: perSecond } = limits;
   return {
-    ...connections,
+    ...defined({ connections, connectionsPerAddress, connectionsFromLoopback, connectionsPerTenant }),
     ...classes(requests.reads, requests.writes),
     perUser: classes(requests.readsPerUser, requests.writesPerUser),
     agents: classes(requests.agentReads, requests.agentWrites),
+    unfinished: openLimits({ total: requests.unfinished, perOrganization: requests.unfinishedPerOrganization }),
+    ...defined({ largeBody: requests.largeKiB && requests.largeKiB * 1024 }),
+    unsentBytes: byteLimits(limits.unsentMiB, limits.unsentPerOrganizationMiB),
+    bodyBytes: byteLimits(limits.bodiesMiB, limits.bodiesPerOrganizationMiB),
+    handshakes: defined({ perSecond }),
     streams: openLimits(streams),
     watches: {
       ...openLimits(watches),
@@ -77,18 +84,30 @@ export function limitOptions(limits: Part<'limits'>): NonNullable<ServerOptions[
   };
 }
 
-interface OpenLimits {
-  readonly total?: number;
-  readonly perWorkspace?: number;
-  readonly perUser?: number;
+/** Without the settings that are absent. */
+function defined<T extends Readonly<Record<string, number | undefined>>>(values: T): { [Name in keyof T]?: number } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [Name in keyof T]?: number };
 }
 
-function openLimits({ total, perWorkspace, perUser }: OpenLimits): { overall?: number; perLine?: number; perUser?: number } {
-  return {
-    ...(total !== undefined && { overall: total }),
-    ...(perWorkspace !== undefined && { perLine: perWorkspace }),
-    ...(perUser !== undefined && { perUser }),
-  };
+function byteLimits(total: number | undefined, perOrganization: number | undefined): { overall?: number; perTenant?: number } {
+  const bytes = (mebibytes: number | undefined): number | undefined => (mebibytes === undefined ? undefined : mebibytes * 2 ** 20);
+  return defined({ overall: bytes(total), perTenant: bytes(perOrganization) });
+}
+
+interface OpenLimits {
+  readonly total?: number | undefined;
+  readonly perOrganization?: number | undefined;
+  readonly perWorkspace?: number | undefined;
+  readonly perUser?: number | undefined;
+}
+
+function openLimits({ total: overall, perOrganization: perTenant, perWorkspace: perLine, perUser }: OpenLimits): {
+  overall?: number;
+  perTenant?: number;
+  perLine?: number;
+  perUser?: number;
+} {
+  return defined({ overall, perTenant, perLine, perUser });
 }
 
 function classes(reads: number | undefined, writes: number | undefined): { readonly?: number; mutating?: number } {

@@ -39,6 +39,12 @@ export const apiServerShape = section({
     connections: wholeNumber(10, 1_000_000),
     connectionsPerAddress: wholeNumber(1, 1_000_000),
     connectionsFromLoopback: wholeNumber(1, 1_000_000),
+    connectionsPerOrganization: wholeNumber(1, 1_000_000),
+    handshakesPerSecond: wholeNumber(10, 100_000),
+    unsentMiB: wholeNumber(16, 1_000_000),
+    unsentPerOrganizationMiB: wholeNumber(1, 1_000_000),
+    bodiesMiB: wholeNumber(16, 1_000_000),
+    bodiesPerOrganizationMiB: wholeNumber(4, 1_000_000),
     requests: section({
       reads: wholeNumber(10, 100_000),
       writes: wholeNumber(10, 100_000),
@@ -46,9 +52,13 @@ export const apiServerShape = section({
       writesPerUser: wholeNumber(1, 100_000),
       agentReads: wholeNumber(10, 100_000),
       agentWrites: wholeNumber(10, 100_000),
+      unfinished: wholeNumber(10, 1_000_000),
+      unfinishedPerOrganization: wholeNumber(1, 1_000_000),
+      largeKiB: wholeNumber(1, 4_096),
     }),
     watches: section({
       total: wholeNumber(10, 10_000_000),
+      perOrganization: wholeNumber(1, 10_000_000),
       perWorkspace: wholeNumber(1, 10_000_000),
       perUser: wholeNumber(1, 10_000_000),
       agents: wholeNumber(10, 10_000_000),
@@ -62,6 +72,7 @@ export const apiServerShape = section({
     }),
     streams: section({
       total: wholeNumber(1, 1_000_000),
+      perOrganization: wholeNumber(1, 1_000_000),
       perWorkspace: wholeNumber(1, 1_000_000),
       perUser: wholeNumber(1, 1_000_000),
     }),
@@ -115,6 +126,7 @@ export const apiServerShape = section({
   }),
   workspaces: section({
     maxObjects: wholeNumber(1, 1_000_000_000),
+    maxPerOrganization: wholeNumber(1, 1_000_000_000),
     homeCreatorGroups: listOf(text('a group'), 'a list of groups'),
     outbound: checked(
       section({ deny: listOf(range, 'a list such as [loopback, linkLocal, private]'), allow: listOf(range, 'a list of ranges') }),

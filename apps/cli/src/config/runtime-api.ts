@@ -22,6 +22,10 @@ export const runtimeApiShape = checked(
       connectionsPerAddress: wholeNumber(1, 1_000_000),
       streams: wholeNumber(1, 100_000),
       streamsPerUser: wholeNumber(1, 100_000),
+      requests: wholeNumber(1, 1_000_000),
+      requestsPerToken: wholeNumber(1, 1_000_000),
+      heldMiB: wholeNumber(16, 1_000_000),
+      heldPerTokenMiB: wholeNumber(1, 1_000_000),
     }),
   }),
   ({ listen, tls, plainText = false }) =>

@@ -35,6 +35,8 @@ export interface ClientAccount {
   readonly unsent: ByteAccount;
   /** Resolves when a piece of long work for it may run. */
   turn(): Promise<void>;
+  /** Does long work of many pieces, one after another for each tenant. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** One request and its response, independent of the HTTP version. */

@@ -34,7 +34,7 @@ export class Clients {
 
   constructor(options: ClientsOptions) {
     this.#options = options;
-    this.#perTurn = options.perTurn ?? 10;
+    this.#perTurn = options.perTurn ?? 5;
     this.#largeBody = options.largeBody ?? 128 << 10;
   }
 
@@ -44,7 +44,16 @@ export class Clients {
       const { unsent, work } = this.#options;
       const account: ByteAccount = { take: (bytes) => unsent.take(line, bytes), give: (bytes) => unsent.give(line, bytes) };
       const mostConnections = this.#options.connections?.[line.level] ?? usualConnections[line.level];
-      this.#known.set(line, (client = { line, tenant: line.tenant, mostConnections, unsent: account, turn: () => work.turn(line) }));
+      const alone = async <T>(act: () => Promise<T>): Promise<T> => {
+        await work.enter(line);
+        try {
+          return await act();
+        } finally {
+          work.leave(line);
+        }
+      };
+      client = { line, tenant: line.tenant, mostConnections, unsent: account, turn: () => work.turn(line), alone };
+      this.#known.set(line, client);
     }
     return client;
   }

@@ -1,0 +1,74 @@
+import { type Attack, asking, type Request } from './means.ts';
+import { configMaps, type World } from './world.ts';
+
+const group = 'admissionregistration.k8s.io';
+const policies = ({ attacker }: World): string => `/clusters/${attacker.cluster}/apis/${group}/v1/validatingadmissionpolicies`;
+
+interface Policy {
+  readonly name: string;
+  readonly variables?: readonly { readonly name: string; readonly expression: string }[];
+  readonly expression: string;
+}
+
+function policyOf({ name, variables = [], expression }: Policy): object {
+  const rules = [{ apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['CREATE', 'UPDATE'] }];
+  const spec = { failurePolicy: 'Fail', matchConstraints: { resourceRules: rules }, variables, validations: [{ expression }] };
+  return { apiVersion: `${group}/v1`, kind: 'ValidatingAdmissionPolicy', metadata: { name }, spec };
+}
+
+const prepare =
+  (policy: Policy) =>
+  (world: World): Request[] => [
+    { method: 'POST', path: policies(world), body: JSON.stringify(policyOf(policy)) },
+    {
+      method: 'POST',
+      path: `${policies(world)}bindings`.replace('policiesbindings', 'policybindings'),
+      body: JSON.stringify({ metadata: { name: policy.name }, spec: { policyName: policy.name, validationActions: ['Deny'] } }),
+    },
+  ];
+
+const clean =
+  ({ name }: Policy) =>
+  (world: World): Request[] => [
+    { method: 'DELETE', path: `${policies(world).replace('policies', 'policybindings')}/${name}` },
+    { method: 'DELETE', path: `${policies(world)}/${name}` },
+  ];
+
+/** Writes while a policy of the attacker applies. */
+function under(policy: Policy): Attack {
+  const writes = asking(16, ({ attacker }) => ({
+    method: 'POST',
+    path: `${configMaps(attacker.cluster)}?dryRun=All`,
+    body: JSON.stringify({
+      metadata: { generateName: 'judged-' },
+      data: Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`k${index}`, 'x'.repeat(20)])),
+    }),
+  }));
+  return { ...writes, before: prepare(policy), after: clean(policy) };
+}
+
+const doubling = Array.from({ length: 24 }, (_, index) => ({
+  name: `v${index}`,
+  expression: index === 0 ? "'x'" : `variables.v${index - 1} + variables.v${index - 1}`,
+}));
+
+export const expressions: readonly (readonly [string, Attack])[] = [
+  [
+    'a policy that compares all with all, 16 connections',
+    under({ name: 'compare', expression: 'object.data.all(a, object.data.all(b, a != "" || b != ""))' }),
+  ],
+  [
+    'a policy whose variables double, 16 connections',
+    under({ name: 'double', variables: doubling, expression: 'size(variables.v23) > 0' }),
+  ],
+  [
+    'policies of 500 KB, 8 connections',
+    asking(8, (world, index) => ({
+      method: 'POST',
+      path: `${policies(world)}?dryRun=All`,
+      body: JSON.stringify(
+        policyOf({ name: `big-${index}`, expression: Array.from({ length: 20_000 }, () => "object.kind == 'x'").join(' || ') }),
+      ),
+    })),
+  ],
+];

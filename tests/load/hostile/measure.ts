@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { Connection, requestText, secureContext } from '../client/connection.ts';
+import { Latencies } from '../measure/latencies.ts';
+import { residentMegabytes } from '../measure/memory.ts';
+import { attacks } from './attacks.ts';
+import { configMaps, HostileWorld } from './world.ts';
+
+export interface HostileAmounts {
+  /** How long each attack lasts. */
+  readonly seconds?: number;
+  readonly objects?: number | undefined;
+  /** Attacks whose names contain one of these; all when empty. */
+  readonly only?: readonly string[];
+}
+
+interface Felt {
+  readonly gets: Latencies;
+  readonly writes: Latencies;
+  failed: number;
+}
+
+interface Row {
+  readonly attack: string;
+  readonly felt: Felt;
+  readonly answers: Readonly<Record<string, number>>;
+  readonly megabytes: number;
+}
+
+/** Attacks a server, one way after the other, while another tenant reads and writes; prints how much that tenant notices. */
+export async function measureHostile({ seconds = 8, objects = 10_000, only = [] }: HostileAmounts): Promise<string> {
+  await using hostile = await HostileWorld.start({ children: 210, objects, largeObjects: 10 });
+  const alone = await feel(hostile, sleep(seconds * 1000));
+  const rows: Row[] = [];
+  for (const attack of attacks.keys()) {
+    if (only.length > 0 && !only.some((part) => attack.includes(part))) continue;
+    process.stderr.write(`${attack}…\n`);
+    rows.push(await beside(hostile, attack, seconds));
+    // What the server still has to do belongs to no other attack.
+    await sleep(2_000);
+  }
+  return tableOf(alone, rows);
+}
+
+async function beside(hostile: HostileWorld, attack: string, seconds: number): Promise<Row> {
+  const worker = new Worker(new URL('./attacker.ts', import.meta.url), { workerData: { name: attack, world: hostile.world, seconds } });
+  await once(worker, 'message');
+  let megabytes = 0;
+  const looking = setInterval(() => (megabytes = Math.max(megabytes, residentMegabytes(hostile.pids) ?? 0)), 200);
+  const ended = once(worker, 'message') as Promise<[Record<string, number>]>;
+  const felt = await feel(hostile, Promise.race([ended, sleep(seconds * 1000)]));
+  const [answers] = await ended;
+  clearInterval(looking);
+  await worker.terminate();
+  return { attack, felt, answers, megabytes };
+}
+
+/** Reads and writes in turn, with a pause as people and controllers have, until something is over. */
+async function feel({ address, victim }: HostileWorld, over: Promise<unknown>): Promise<Felt> {
+  const felt: Felt = { gets: new Latencies(10_000), writes: new Latencies(10_000), failed: 0 };
+  let isOver = false;
+  void over.then(() => (isOver = true));
+  const anybody = { ...address, certificate: undefined, key: undefined };
+  const { promise: lost, reject } = Promise.withResolvers<never>();
+  lost.catch(() => {});
+  const connection = await Connection.open({ ...anybody, token: victim.token }, secureContext(anybody), reject);
+  const send = async (text: string, latencies: Latencies): Promise<void> => {
+    const began = performance.now();
+    const status = await Promise.race([new Promise<number>((resolve) => connection.send(text, resolve)), lost]);
+    latencies.add(performance.now() - began);
+    if (status >= 400) felt.failed++;
+  };
+  const { token } = victim;
+  const path = configMaps(victim.cluster);
+  const body = JSON.stringify({ metadata: { generateName: 'own-' }, data: { a: 'b' } });
+  while (!isOver) {
+    await send(requestText({ method: 'POST', path, body, token }), felt.writes);
+    await send(requestText({ method: 'GET', path: `${path}/kube-root-ca.crt`, token }), felt.gets).catch(() => {});
+    await sleep(5);
+  }
+  connection.close();
+  return felt;
+}
+
+function tableOf(alone: Felt, rows: readonly Row[]): string {
+  const milliseconds = (value: number): string => (value < 10 ? value.toFixed(1) : String(Math.round(value)));
+  const both = ({ gets, writes }: Felt, share: number): string =>
+    `${milliseconds(gets.quantile(share))} / ${milliseconds(writes.quantile(share))}`;
+  const longest = ({ gets, writes }: Felt): string => milliseconds(Math.max(gets.quantile(1), writes.quantile(1)));
+  const line = (...cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
+  const answersOf = ({ answers }: Row): string =>
+    Object.entries(answers)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([answer, count]) => `${answer}: ${count}`)
+      .join(', ');
+  return [
+    line('Attack', 'victim p50, get / write', 'p99', 'longest wait', 'failed', 'answers to the attacker', 'server'),
+    '|---|--:|--:|--:|--:|---|--:|',
+    line('none', both(alone, 0.5), both(alone, 0.99), longest(alone), alone.failed, '', ''),
+    ...rows.map((row) =>
+      line(
+        row.attack,
+        both(row.felt, 0.5),
+        both(row.felt, 0.99),
+        `${longest(row.felt)} ms`,
+        row.felt.failed,
+        answersOf(row),
+        `${Math.round(row.megabytes)} MB`,
+      ),
+    ),
+    '',
+  ].join('\n');
+}

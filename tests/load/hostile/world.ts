@@ -1,0 +1,122 @@
+import { type Connection, readConnection, startCapstan } from '@capstan/testbed';
+import { mustAsk } from '../client/ask.ts';
+import { requestText } from '../client/connection.ts';
+import { Pool } from '../client/pool.ts';
+
+/** Where a tenant works, and as whom. */
+export interface Tenant {
+  readonly cluster: string;
+  readonly token: string;
+}
+
+/** What attacks need to know. It is sent to the thread that makes them. */
+export interface World {
+  readonly host: string;
+  readonly port: number;
+  readonly attacker: Tenant;
+  /** Workspaces within the attacker's. */
+  readonly children: readonly string[];
+}
+
+export interface Amounts {
+  readonly children: number;
+  /** Small objects, and objects of a megabyte, in the attacker's workspace. */
+  readonly objects: number;
+  readonly largeObjects: number;
+}
+
+const rbac = 'rbac.authorization.k8s.io';
+const text = 'x'.repeat(1_000_000);
+
+export const configMaps = (cluster: string): string => `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
+
+/** A server with two organizations. */
+export class HostileWorld implements AsyncDisposable {
+  readonly world: World;
+  readonly victim: Tenant;
+  readonly address: Connection;
+  readonly pids: readonly number[];
+  readonly #server: Awaited<ReturnType<typeof startCapstan>>;
+
+  private constructor(parts: {
+    server: Awaited<ReturnType<typeof startCapstan>>;
+    address: Connection;
+    attacker: Tenant;
+    victim: Tenant;
+    children: readonly string[];
+  }) {
+    const { server, address, attacker, victim, children } = parts;
+    this.#server = server;
+    this.address = address;
+    this.victim = victim;
+    this.pids = server.pids;
+    this.world = { host: address.host, port: address.port, attacker, children };
+  }
+
+  static async start(amounts: Amounts): Promise<HostileWorld> {
+    const server = await startCapstan({ store: 'sqlite' });
+    const address = readConnection(server.kubeconfig);
+    const attacker = await organization(address, 'attacker');
+    const victim = await organization(address, 'victim');
+    const children = Array.from({ length: amounts.children }, (_, index) => `child-${index}`);
+    for (const child of children) await workspace(address, child, 'attacker');
+    for (const child of children) await grant(address, child, 'system:kcp:serviceaccount:attacker:default:robot', 'User');
+    await fill(address, amounts);
+    return new HostileWorld({ server, address, attacker, victim, children });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server[Symbol.asyncDispose]();
+  }
+}
+
+async function post(address: Connection, path: string, body: object): Promise<string> {
+  return (await mustAsk(address, { method: 'POST', path, body: JSON.stringify(body) })).text;
+}
+
+/** As the platform's controllers make it. */
+async function workspace(address: Connection, id: string, parent: string): Promise<void> {
+  const annotations = {
+    'internal.tenancy.kcp.io/type': 'root:universal',
+    'kcp.io/path': parent === 'root' ? `root:${id}` : `root:${parent}:${id}`,
+    'experimental.tenancy.kcp.io/owner': '{"username":"load"}',
+  };
+  const owner = { apiVersion: 'tenancy.kcp.io/v1alpha1', resource: 'workspaces', name: id, cluster: parent, uid: `uid-${id}` };
+  await post(address, `/clusters/${id}/apis/core.kcp.io/v1alpha1/logicalclusters`, {
+    apiVersion: 'core.kcp.io/v1alpha1',
+    kind: 'LogicalCluster',
+    metadata: { name: 'cluster', annotations },
+    spec: { owner },
+  });
+}
+
+async function grant(address: Connection, id: string, name: string, kind: 'User' | 'ServiceAccount'): Promise<void> {
+  const subject = kind === 'User' ? { kind, apiGroup: rbac, name } : { kind, namespace: 'default', name };
+  await post(address, `/clusters/${id}/apis/${rbac}/v1/clusterrolebindings`, {
+    metadata: { name: 'load' },
+    subjects: [subject],
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'cluster-admin' },
+  });
+}
+
+async function organization(address: Connection, id: string): Promise<Tenant> {
+  await workspace(address, id, 'root');
+  const core = `/clusters/${id}/api/v1/namespaces/default`;
+  await post(address, `${core}/serviceaccounts`, { metadata: { name: 'robot' } });
+  await grant(address, id, 'robot', 'ServiceAccount');
+  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+  const { status } = JSON.parse(await post(address, `${core}/serviceaccounts/robot/token`, request)) as { status: { token: string } };
+  return { cluster: id, token: status.token };
+}
+
+async function fill(address: Connection, { objects, largeObjects }: Amounts): Promise<void> {
+  const path = configMaps('attacker');
+  using pool = await Pool.open(address, 32);
+  const body = (index: number): string => JSON.stringify({ metadata: { name: `small-${index}` }, data: { text: 'x'.repeat(200) } });
+  const { errors, firstError } = await pool.run({ clients: 32, count: objects, seconds: 600 }, (index) =>
+    requestText({ method: 'POST', path, body: body(index), token: address.token }),
+  );
+  if (errors > 0) throw new Error(`the attacker's objects could not be made: ${firstError}`);
+  for (let index = 0; index < largeObjects; index++)
+    await post(address, path, { metadata: { name: `large-${index}`, labels: { size: 'large' } }, data: { text } });
+}
