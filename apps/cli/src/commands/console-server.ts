@@ -5,7 +5,7 @@ import { type Connection, fixedCredentials } from '@capstan/client';
 import { type Console, type ConsoleLimits, type ProviderOptions, startConsole } from '@capstan/console';
 import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type ConsoleConfig, consoleShape, needsCertificate } from '../config/console.ts';
-import { explain } from '../failure.ts';
+import { explain, Failure } from '../failure.ts';
 import { type LogFormat, processLog } from '../log.ts';
 import { announceReady } from '../supervise/description.ts';
 import { withCurrentAuthority } from './kubeconfig.ts';
@@ -125,7 +125,12 @@ function tlsOf(file: ConsoleConfig, dataDirectory: string) {
   const { certificateFile, keyFile } = file.tls ?? {};
   if (certificateFile !== undefined && keyFile !== undefined) return { certificateFile, keyFile };
   if (!needsCertificate(file)) return undefined;
-  return { certificateFile: join(dataDirectory, 'pki/console.crt'), keyFile: join(dataDirectory, 'pki/console.key') };
+  const own = { certificateFile: join(dataDirectory, 'pki/console.crt'), keyFile: join(dataDirectory, 'pki/console.key') };
+  if (existsSync(own.certificateFile)) return own;
+  throw new Failure(
+    'usage',
+    `sessions would cross the network in plain text: expected "tls" in the section "console" for the address ${file.listen?.host}, because the API server made no ${own.certificateFile}; or "plainText: true" if something in front of it encrypts.`,
+  );
 }
 
 function restConnection({ restUrl }: ConsoleServerFlags, { runtimeApi }: ConsoleConfig): Connection {

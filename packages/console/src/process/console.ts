@@ -62,6 +62,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const sessions = new Sessions({
     vault: new Vault(join(options.dataDirectory, 'console')),
     ...(limits.sessions && { limits: limits.sessions }),
+    log,
     ...(provider && { renew: (credential) => provider.renew(credential) }),
   });
   const secure = tls !== undefined || options.behindProxy === true;

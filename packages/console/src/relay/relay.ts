@@ -55,13 +55,22 @@ export function checkPath(path: string): void {
 
 async function exchange({ incoming, response, target, path, session }: RelayedRequest, limits: RelayLimits): Promise<void> {
   const headers = requestHeaders(incoming.headers, await session.authorization());
-  const outgoing = target.request({ method: incoming.method!, path, headers });
-  const stop = (): void => void outgoing.destroy();
+  const over = new AbortController();
+  const stop = (): void => over.abort();
   // The reader is gone, or has signed out.
   response.on('close', stop);
   session.ended.addEventListener('abort', stop, { once: true });
+  const send = (): Promise<IncomingMessage> => {
+    const outgoing = target.request({ method: incoming.method!, path, headers });
+    over.signal.addEventListener('abort', () => outgoing.destroy(), { once: true });
+    return answerOf(outgoing, incoming, limits);
+  };
   try {
-    const answer = await answerOf(outgoing, incoming, limits);
+    const answer = await send().catch((error: unknown) => {
+      // The server closed a connection that waited for its next request, as at a restart. Reading twice is harmless.
+      if (error instanceof StaleConnection && !hasBody(incoming) && !over.signal.aborted) return send();
+      throw error;
+    });
     response.writeHead(answer.statusCode ?? 502, {
       ...commonHeaders,
       'cache-control': 'no-store',
@@ -77,6 +86,13 @@ async function exchange({ incoming, response, target, path, session }: RelayedRe
   }
 }
 
+/** A read on a connection that had been used before, and that ended without an answer. */
+class StaleConnection extends Refusal {
+  constructor() {
+    super('unavailable', unavailable().message);
+  }
+}
+
 function answerOf(outgoing: ClientRequest, incoming: IncomingMessage, limits: RelayLimits): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.setTimeout(limits.answerWithin, () =>
@@ -84,7 +100,10 @@ function answerOf(outgoing: ClientRequest, incoming: IncomingMessage, limits: Re
         new Refusal('upstream_timeout', 'The server did not answer in time. Whether a change took effect is unknown: read the object.'),
       ),
     );
-    outgoing.on('error', (error) => reject(error instanceof Refusal ? error : unavailable()));
+    outgoing.on('error', (error) => {
+      const isStale = outgoing.reusedSocket && (incoming.method === 'GET' || incoming.method === 'HEAD');
+      reject(error instanceof Refusal ? error : isStale ? new StaleConnection() : unavailable());
+    });
     outgoing.on('close', () => reject(unavailable()));
     outgoing.on('response', (answer) => {
       outgoing.setTimeout(0);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -130,4 +130,16 @@ test('there are no more sessions than the limit', () => {
   expect(() => limited.begin({ token: '3' }, { ...jane, user: 'c' })).toThrow(TooManySessions);
   time += 31 * minute;
   expect(limited.begin({ token: '3' }, { ...jane, user: 'c' })).toBeDefined();
+});
+
+test('a disk that cannot be written keeps nobody out, and is reported once', () => {
+  const log: string[] = [];
+  const vault = new Vault(directory);
+  const full = new Sessions({ vault, now: () => time, log: (line) => log.push(line) });
+  opened.push(full);
+  mkdirSync(join(directory, 'sessions.json.new'));
+  const { secret, session } = full.begin({ token: 'abc' }, jane);
+  expect(full.find(secret)).toBe(session);
+  full.end(session);
+  expect(log).toEqual([expect.stringContaining('sessions would not survive a restart')]);
 });

@@ -20,6 +20,7 @@ export interface SessionsOptions {
   /** Gets the next token for one that expires. */
   readonly renew?: (credential: Credential) => Promise<Credential>;
   readonly now?: () => number;
+  readonly log?: (line: string) => void;
 }
 
 export class TooManySessions extends Error {
@@ -38,11 +39,14 @@ export class Sessions implements Disposable {
   readonly #open = new Map<string, Session>();
   readonly #sealed = new Map<string, SealedSession>();
   readonly #timer: NodeJS.Timeout;
+  readonly #log: (line: string) => void;
+  #isFailing = false;
 
-  constructor({ vault, limits, renew, now = Date.now }: SessionsOptions) {
+  constructor({ vault, limits, renew, now = Date.now, log = () => {} }: SessionsOptions) {
     this.limits = { ...defaultSessionLimits, ...limits };
     this.#vault = vault;
     this.#renew = renew;
+    this.#log = log;
     this.#now = now;
     for (const one of vault.read()) this.#sealed.set(one.name, one);
     this.#timer = setInterval(() => this.sweep(), sweepEvery).unref();
@@ -151,8 +155,15 @@ export class Sessions implements Disposable {
     if (changed) this.#save();
   }
 
+  /** A full disk must not keep anybody out: sessions that cannot be written only end with the process. */
   #save(): void {
-    this.#vault.write([...this.#sealed.values()]);
+    try {
+      this.#vault.write([...this.#sealed.values()]);
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) this.#log(`sessions would not survive a restart: ${(error as Error).message}`);
+      this.#isFailing = true;
+    }
   }
 
   /** Ends what the sessions opened, but not the sessions. */

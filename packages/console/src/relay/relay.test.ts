@@ -1,0 +1,87 @@
+import { connect } from 'node:net';
+import { scriptedServer } from '@capstan/client/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type ConsoleSuite, startSuite } from '../suite/console.ts';
+
+/** A server behind the console that misbehaves. */
+let api: Awaited<ReturnType<typeof scriptedServer>>;
+let page: ConsoleSuite;
+let cut = 0;
+let isEndlessOver = false;
+
+beforeEach(async () => {
+  cut = 0;
+  api = await scriptedServer((request, response) => {
+    if (request.url === '/silent') return;
+    if (request.url === '/cut' && cut-- > 0) return void request.socket.destroy();
+    if (request.url === '/endless') {
+      const write = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(100_000)));
+      };
+      response.on('drain', write).on('close', () => (isEndlessOver = true));
+      return write();
+    }
+    if (request.url === '/half') {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('half');
+      setTimeout(() => response.destroy(), 20);
+      return;
+    }
+    response.setHeader('set-cookie', 'theirs=1').setHeader('location', 'https://evil.example');
+    response.end(JSON.stringify({ status: { userInfo: { username: 'jane' } } }));
+  });
+  page = await startSuite({ connection: api.connection, limits: { relay: { answerWithin: 200, readerPatience: 200 } } });
+  await page.signIn('token');
+});
+afterEach(async () => {
+  await page[Symbol.asyncDispose]();
+  await api[Symbol.asyncDispose]();
+});
+
+const count = (path: string): number => api.requests.filter((one) => one.endsWith(path)).length;
+
+test('a read on a connection that the server has closed meanwhile is sent again, once', async () => {
+  await page.ask('/kube/first');
+  cut = 1;
+  expect(await page.ask('/kube/cut')).toMatchObject({ status: 200 });
+  expect(count('/cut')).toBe(2);
+  cut = 2;
+  await page.ask('/kube/first');
+  expect(await page.ask('/kube/cut')).toMatchObject({ status: 503 });
+  expect(count('/cut')).toBe(4);
+});
+
+test('a write is never sent again', async () => {
+  await page.ask('/kube/first');
+  cut = 1;
+  expect(await page.ask('/kube/cut', { method: 'POST', body: {} })).toMatchObject({ status: 503 });
+  expect(await page.ask('/kube/cut', { method: 'DELETE' })).toMatchObject({ status: 200 });
+  expect(count('/cut')).toBe(2);
+});
+
+test('a server that does not answer is not waited for without end', async () => {
+  expect(await page.ask('/kube/silent')).toMatchObject({ status: 504, body: { code: 'upstream_timeout' } });
+});
+
+test('a reader that does not read is cut off, and the server behind is no longer asked', async () => {
+  const { hostname, port } = new URL(page.url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  socket.write(`GET /kube/endless HTTP/1.1\r\nHost: ${hostname}:${port}\r\nCookie: ${page.cookie}\r\n\r\n`);
+  try {
+    await expect.poll(() => isEndlessOver).toBe(true);
+  } finally {
+    socket.destroy();
+  }
+});
+
+test('an answer that is cut short is cut short for the page too', async () => {
+  await expect(page.ask('/kube/half')).rejects.toThrow();
+});
+
+test('an answer sets no cookies and leads nowhere', async () => {
+  const { headers } = await page.ask('/kube/first');
+  expect([headers.get('set-cookie'), headers.get('location')]).toEqual([null, null]);
+  expect(api.headers.at(-1)).toMatchObject({ authorization: 'Bearer token', 'user-agent': 'capstan-console' });
+  expect(api.headers.at(-1)).not.toHaveProperty('cookie');
+});
