@@ -31,7 +31,7 @@ export function mentionsIn(value: unknown): Mentions {
 export function withFacts<T extends Json>(value: T, facts: Readonly<Record<string, string>>, hasSecrets: boolean): T {
   return mapTexts(value, (text) =>
     text.replace(pattern, (whole, kind: string | undefined, name: string) => {
-      if (kind === 'fact') return hasSecrets ? (facts[name] ?? '').replaceAll('${', '$${') : (facts[name] ?? '');
+      if (kind === 'fact') return hasSecrets ? (facts[name] ?? '').replaceAll('${', () => '$${') : (facts[name] ?? '');
       return whole === '$${' && !hasSecrets ? '${' : whole;
     }),
   ) as T;

@@ -1,8 +1,11 @@
 import type { AppInstanceStatus, AppMember, AppMemberStatus } from '@capstan/api';
 import { setCondition } from '@capstan/controller';
-import { isObject } from '@capstan/machinery';
+import { isObject, sameJson } from '@capstan/machinery';
 import type { Observation } from '../adapter/contract.ts';
 import type { Scene } from '../instances/scene.ts';
+import { placeOf } from '../operations/running.ts';
+import { currentOperation } from '../operations/types.ts';
+import { isBusy } from '../status/member-status.ts';
 import { answeredAt, probedMembers } from './looking.ts';
 
 /** In milliseconds: how old the time of the last look at a member may become if nothing about it changes. */
@@ -19,24 +22,25 @@ export function observedMembers(
     const seen = observation.members[name];
     const { health: _h, message: _m, endpoint: _e, detail: _d, repairable: _r, observedAt, ...kept } = status;
     const now = task?.status?.finishedAt;
+    const place = placeOf(name, scene);
+    const silence = place.kind === 'gone' ? place.message : `the node ${member.spec.node} is silent`;
+    const text = isBusy(member, currentOperation(scene.operations)) ? status.message : isHeard ? seen?.message : silence;
     const fresh: AppMemberStatus = isHeard
       ? {
           ...kept,
           health: seen?.health ?? 'unknown',
-          ...(seen?.message !== undefined && { message: seen.message }),
+          ...(text !== undefined && { message: text }),
           ...(seen?.endpoint !== undefined && { endpoint: seen.endpoint }),
           ...(isObject(seen?.detail) && { detail: seen.detail }),
           ...(seen?.isRepairable === true && { repairable: true }),
         }
-      : { ...kept, health: 'unknown', message: `the node ${member.spec.node} is silent` };
+      : { ...kept, health: 'unknown', ...(text !== undefined && { message: text }) };
     const isOld = now !== undefined && (observedAt === undefined || Date.parse(now) - Date.parse(observedAt) > timeAge);
     const { observedAt: _o, ...before } = status;
-    if (JSON.stringify(sorted(before)) === JSON.stringify(sorted(fresh)) && !isOld) return [];
+    if (sameJson(before, fresh) && !isOld) return [];
     return [{ member, status: { ...fresh, ...(now !== undefined ? { observedAt: now } : observedAt !== undefined && { observedAt }) } }];
   });
 }
-
-const sorted = (status: object): unknown[] => Object.entries(status).sort(([one], [other]) => (one < other ? -1 : 1));
 
 /** The status of the instance with what was seen. */
 export function withObservation(status: AppInstanceStatus, scene: Scene, observation: Observation): AppInstanceStatus {

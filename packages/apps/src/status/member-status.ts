@@ -17,25 +17,32 @@ export function lastOperationOf({ metadata, spec, status }: AppOperation): LastO
   return { id: metadata.name ?? '', type: spec.type, state, ...rest };
 }
 
-/** The status of a member while an operation works on it, or has just ended. */
+/** Whether the operation has something to say about the member. */
+export function isBusy({ metadata }: AppMember, operation: AppOperation | undefined): boolean {
+  const steps = operation?.status?.steps ?? [];
+  return steps.some(({ member, state }) => member === metadata.name && state !== 'succeeded' && state !== 'skipped');
+}
+
+/** The status of a member while an operation works on it, or has just ended. Once the end is told, the operation has nothing more to say. */
 export function memberStatus(member: AppMember, operation: AppOperation | undefined, isWanted: boolean): AppMemberStatus {
   const { metadata, status = {} } = member;
+  const known = { ...status, observedGeneration: metadata.generation ?? 0 };
   const steps = (operation?.status?.steps ?? []).filter((step) => step.member === metadata.name);
-  if (operation === undefined || steps.length === 0) return { ...status, observedGeneration: metadata.generation ?? 0 };
+  if (operation === undefined || steps.length === 0) return known;
+  const isTold = status.lastOperation?.id === operation.metadata.name && status.lastOperation?.state === operation.status?.state;
+  if (isFinal(operation) && isTold) return known;
   const errors = (operation.status?.errors ?? []).filter((error) => error.member === metadata.name);
   const failed = steps.some(({ state }) => state === 'failed');
   const begun = steps.some(({ state }) => state !== 'pending');
-  const over = isFinal(operation);
-  const { lastErrors: _l, message: _m, ...kept } = status;
-  const message = steps.find(
-    ({ state, message: text }) => text !== undefined && (state === 'running' || state === 'failed' || state === 'pending'),
-  )?.message;
+  const { lastErrors: _l, message: before, ...kept } = known;
+  const message = isBusy(member, operation)
+    ? steps.find((step) => step.message !== undefined && step.state !== 'skipped')?.message
+    : before;
   return {
     ...kept,
-    observedGeneration: metadata.generation ?? 0,
-    ...(!over && { state: stateOf({ status, operation, isWanted, failed, begun }) }),
-    ...(message !== undefined ? { message } : over && status.message !== undefined ? { message: status.message } : {}),
-    ...withErrors(over ? (status.lastErrors ?? []) : errors),
+    state: stateOf({ status, operation, isWanted, failed, begun }),
+    ...(message !== undefined && { message }),
+    ...withErrors(errors),
     lastOperation: lastOperationOf(operation),
   };
 }
