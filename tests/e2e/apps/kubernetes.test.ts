@@ -1,57 +1,91 @@
+import { buildRelease, distributionEnvironment, type Host, prepareHost, temporaryDirectory } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { clusterProblem, KubernetesHosts } from './kubernetes-hosts.ts';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { clusterProblem } from './kubernetes-hosts.ts';
+import { AppPlatform } from './platform.ts';
+
+const program = 'k3s';
+const halfWay = { timeout: 90_000, interval: 100 };
 
 describeUnless(await clusterProblem(), 'a self-managed cluster of k3s', () => {
-  let lab: KubernetesHosts;
+  const owned = new AsyncDisposableStack();
+  const hosts = new Map<string, Host>();
+  /** The node of each allocation. */
+  const nodes: Record<string, string> = {};
+  let platform: AppPlatform;
+
   beforeAll(async () => {
-    lab = await KubernetesHosts.start('k3s', 2);
+    const directory = owned.use(temporaryDirectory('release'));
+    // The groups of pods can only be removed when their hosts are gone.
+    const groups = owned.use(new AsyncDisposableStack());
+    platform = owned.use(await AppPlatform.start());
+    const release = await buildRelease(program, directory.path);
+    await platform.addVersion(program, release.version, release.files);
+    const environment = await distributionEnvironment();
+    for (const name of ['gpu-1', 'gpu-2']) {
+      const prepare = async (host: Host): Promise<void> => void groups.use(await prepareHost(host));
+      hosts.set(name, await platform.addNode(name, prepare, { environment }));
+    }
+    for (const name of ['first', 'second']) nodes[name] = await platform.allocate(name);
   });
-  afterAll(() => lab?.[Symbol.asyncDispose]());
+  afterAll(() => owned.disposeAsync());
 
-  test('is not deployed on a node that something else uses', async () => {
-    const preflight = (...ports: string[]) => lab.script('gpu-2', 'preflight', 'agent', 'id', ...ports);
-    const host = lab.host('gpu-2');
-    host.write('/var/lib/rancher/rke2/agent/file', '');
-    expect(await preflight()).toMatchObject({ code: 20, output: expect.stringContaining('/var/lib/rancher/rke2/agent exists') });
-    await host.run(['rm', '-r', '/var/lib/rancher']);
-    host.write('/etc/rancher/node/password', 'of an earlier cluster');
-    expect(await preflight()).toMatchObject({ code: 23, output: expect.stringContaining('/etc/rancher/node/password') });
-    await host.run(['rm', '-r', '/etc/rancher']);
-    await using server = host.start('server', [
-      process.execPath,
-      '-e',
-      'require("net").createServer().listen(10250, () => console.log("up"))',
-    ]);
-    await server.waitUntil('it listens', () => server.output.includes('up'));
-    expect(await preflight('10251', '10250')).toMatchObject({ code: 21, output: expect.stringContaining('the port 10250') });
-    expect(await preflight('10251')).toEqual({ code: 0, output: 'agent\n' });
-    await host.run(['rm', '-r', '/etc/rancher', '/var/lib/rancher', '/var/lib/capstan-apps']);
+  const host = (allocation: string): Host => hosts.get(nodes[allocation]!)!;
+  /** The process of a server that has begun to write data. */
+  const serverProcess = async (): Promise<number> => {
+    const look = 'test -d /var/lib/rancher/k3s/server/db/etcd && pgrep -of "^/usr/local/bin/k3s server"';
+    const { code, stdout } = await host('first').run(['sh', '-c', look]);
+    expect(code).toBe(0);
+    return Number(stdout);
+  };
+  const kubectl = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await host('first').run(['k3s', 'kubectl', ...args], { timeout: 60_000 });
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+    return stdout.trim();
+  };
+
+  test('is not deployed on a node that has files of an earlier cluster, and says which', async () => {
+    host('first').write('/etc/rancher/node/password', 'of an earlier cluster');
+    await platform.deploy('lab', { app: program, placement: { server_allocation_id: 'first', agent_allocation_ids: ['second'] } });
+    const { status } = await platform.status('lab', { lastErrors: [{ code: 'LeftoverState' }] });
+    expect(status?.lastErrors?.[0]?.output).toContain('/etc/rancher/node/password');
+    await host('first').run(['rm', '-r', '/etc/rancher']);
   });
 
-  test('is deployed with a server and an agent, and runs a pod', async () => {
-    lab.add('server', 'gpu-1');
-    lab.add('agent', 'gpu-2');
-    await lab.runner.do('deploy');
-    expect(await lab.readyNodes()).toEqual(['gpu-1', 'gpu-2']);
-    await lab.runPod('web');
-    expect(await lab.runner.observe()).toMatchObject({ health: 'healthy', certificatesExpireAt: expect.any(String) });
+  test('is deployed when the cause is gone, though the server is killed on the way', async () => {
+    await vi.waitFor(async () => {
+      const { status } = await platform.instances().get('lab');
+      if (status?.lastOperation?.state === 'failed') await platform.retry('lab');
+      // Half-way: etcd has data. The node agent starts the service again.
+      await host('first').kill(await serverProcess());
+    }, halfWay);
+    await platform.status('lab', { state: 'running', phase: 'ready', health: 'healthy', members: { total: 2, healthy: 2 } });
+    expect(await kubectl('get', 'nodes', '-o', 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}')).toBe('True True');
+  }, 180_000);
+
+  test('runs a pod', async () => {
+    const overrides = JSON.stringify({ spec: { terminationGracePeriodSeconds: 0 } });
+    const image = ['--image=capstan.test/busybox:1', '--image-pull-policy=Never', `--overrides=${overrides}`];
+    await kubectl('run', 'web', ...image, '--command', '--', 'sleep', '100000');
+    await kubectl('wait', '--for=condition=Ready', 'pod/web', '--timeout=45s');
   });
 
   test('keeps the token of servers off the agents, and gives the groups of the platform their roles', async () => {
-    expect(lab.host('gpu-2').read('/etc/rancher/k3s/config.yaml')).not.toContain(lab.runner.secrets['token']);
-    const can = (group: string, ...args: string[]) => lab.kubectl('auth', 'can-i', ...args, '--as=ann', `--as-group=${group}`);
+    const token = /^token: "(.+)"$/m.exec(host('first').read('/etc/rancher/k3s/config.yaml'))![1]!;
+    expect(token).toMatch(/^[0-9a-f]{64}$/);
+    expect(host('second').read('/etc/rancher/k3s/config.yaml')).not.toContain(token);
+    const can = (group: string, ...args: string[]) => kubectl('auth', 'can-i', ...args, '--as=ann', `--as-group=${group}`);
     expect(await can('capstan:admins', 'delete', 'nodes')).toBe('yes');
     expect(await can('capstan:viewers', 'list', 'pods')).toBe('yes');
     await expect(can('capstan:viewers', 'delete', 'pods')).rejects.toThrow();
   });
 
-  test('is decommissioned without residues, which are found while it runs', async () => {
-    const { output } = await lab.script('gpu-2', 'residue');
-    for (const subject of ['process \\d+', 'nft ip kube-proxy', '/var/lib/kubelet', '/etc/rancher/node'])
-      expect(output).toMatch(new RegExp(`^residue: ${subject}: `, 'm'));
-    await lab.runner.do('decommission');
-    expect(lab.runner.residues).toEqual([]);
-    for (const node of ['gpu-1', 'gpu-2']) expect(await lab.script(node, 'residue')).toEqual({ code: 0, output: '' });
+  test('is removed with everything, and leaves no residue', async () => {
+    await platform.instances().delete('lab');
+    await vi.waitFor(async () => expect((await platform.instances().list()).items).toEqual([]), { timeout: 90_000, interval: 500 });
+    // A record of the removal stays only if something is left.
+    expect((await platform.operations('lab')).flatMap(({ status }) => status?.residues ?? [])).toEqual([]);
+    for (const one of hosts.values())
+      expect((await one.run(['ls', '/etc/rancher', '/var/lib/rancher', '/var/lib/kubelet'])).stdout).toBe('');
   });
 });
