@@ -20,6 +20,7 @@ export default defineConfig({
           // Many files wait for processes and timers, so more of them than processors fit side by side.
           maxWorkers: 4,
           testTimeout: 30_000,
+          hookTimeout: 60_000,
           // A second, the default, is short on a machine that does other work too.
           expect: { poll: { timeout: 10_000 } },
         },

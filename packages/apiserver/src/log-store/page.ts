@@ -79,7 +79,8 @@ export function logPage({ identities, logs, units, now = () => performance.now()
   ];
 }
 
-function refill(allowance: Allowance, now: number): void {
+/** Adds the bytes of the time that has passed. Nothing is accepted while there are less than none left. */
+export function refill(allowance: Allowance, now: number): void {
   allowance.left = Math.min(burst, allowance.left + ((now - allowance.at) / 1_000) * rate);
   allowance.at = now;
 }
