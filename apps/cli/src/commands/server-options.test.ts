@@ -11,6 +11,7 @@ test('limits of requests, watches and streams become those of the server', () =>
     requests: { reads: 40, writes: 20, readsPerUser: 10, writesPerUser: 5, agentReads: 30, agentWrites: 15, unfinished: 9, largeKiB: 4 },
     watches: { total: 1000, perOrganization: 300, perWorkspace: 100, perUser: 50, agents: 2000, perAgent: 60 },
     streams: { total: 500, perWorkspace: 80, perUser: 40 },
+    objects: { expressions: 10, webhooks: 5 },
   };
   expect(limitOptions(limits)).toEqual({
     connections: 100,
@@ -26,6 +27,7 @@ test('limits of requests, watches and streams become those of the server', () =>
     agents: { readonly: 30, mutating: 15 },
     watches: { overall: 1000, perTenant: 300, perLine: 100, perUser: 50, agents: { overall: 2000, perLine: 60 } },
     streams: { overall: 500, perLine: 80, perUser: 40 },
+    objects: { expressions: 10, webhooks: 5 },
   });
 });
 
