@@ -108,8 +108,15 @@ function addAccess(command: Making): void {
     .action(async (name: string, flags: KubeconfigFlags) => (await import('./apps/kubeconfig.ts')).printKubeconfig(name, flags));
   command('shell <instance> [command...]', 'Open a shell on the login member of an instance, as your own account.')
     .passThroughOptions()
-    .addOption(new Option('-t, --tty', 'use a terminal (default: if there is one and no command)'))
+    .addOption(new Option('-t, --tty', 'give the command a terminal (default: for shells)'))
+    .addOption(new Option('-T, --no-tty', 'no terminal'))
+    .addHelpText(
+      'after',
+      examples(['capstan app shell c1', ''], ['capstan app shell c1 -- squeue', 'the exit code is that of the command']),
+    )
     .action(async (name: string, words: string[], flags: ShellFlags) => {
-      process.exitCode = await (await import('./apps/shell.ts')).openAppShell(name, words, flags);
+      // Options after the instance belong to the command, so the parser leaves the mark in front of them.
+      const command = words[0] === '--' ? words.slice(1) : words;
+      process.exitCode = await (await import('./apps/shell.ts')).openAppShell(name, command, flags);
     });
 }
