@@ -31,6 +31,9 @@ processes() {
   done
 }
 
+# First: nobody gets a shell any more.
+rm -rf "/var/lib/capstan/apps/$instance"
+
 tries=0
 while left=$(processes) && [ -n "$left" ] && [ $tries -lt 50 ]; do
   if [ $tries -lt 25 ]; then signal=TERM; else signal=KILL; fi
