@@ -2,7 +2,7 @@ import { Tooltip } from '@mantine/core';
 import type { Cell } from './cells.ts';
 import styles from './gpu-cells.module.css';
 
-/** One square for each GPU: darker with its utilisation. */
+/** One square for each GPU: its colour is stronger with its utilisation. */
 export function GpuCells({ cells }: { readonly cells: readonly Cell[] }) {
   return (
     <span className={styles['cells']} role="img" aria-label={summary(cells)}>
@@ -24,7 +24,7 @@ function summary(cells: readonly Cell[]): string {
 
 const legend: readonly (readonly [Cell['state'], string])[] = [
   ['free', 'free'],
-  ['booked', 'booked, darker with its utilisation'],
+  ['booked', 'booked, stronger with its utilisation'],
   ['cleaning', 'is cleaned'],
   ['degraded', 'degraded'],
   ['failed', 'failed or missing'],

@@ -29,3 +29,6 @@ export function stateOf(node: GPUNode): NodeState {
   if (isFalse(node, 'AgentSupported')) return { tone: 'warn', word: 'Old agent', reason: conditionOf(node, 'AgentSupported')!.message };
   return { tone: 'good', word: 'Ready', reason: '' };
 }
+
+/** Whether somebody should look at it. */
+export const needsHelp = (node: GPUNode): boolean => ['bad', 'warn'].includes(stateOf(node).tone);

@@ -20,15 +20,21 @@ export class LogBuffer {
     this.#most = most;
   }
 
-  /** Appends lines as the server sends them, with the time in front. */
-  append(lines: readonly string[]): void {
+  /** Appends lines as the server sends them, with the time in front. Of a stream that began again, those until `after` are there already. */
+  append(lines: readonly string[], after = ''): void {
     for (const line of lines) {
       const time = stamp.exec(line)?.[1] ?? '';
+      if (after !== '' && nanoseconds(time) <= nanoseconds(after)) continue;
       const text = cleanLine(time === '' ? line : line.replace(stamp, ''));
       this.#lines.push({ number: ++this.#count, time, text });
     }
     // Rarely, so that each line is moved only a few times.
     if (this.#lines.length > this.#most * 1.1) this.#lines = this.#lines.slice(-this.#most);
+  }
+
+  /** The time of the newest line that has one; empty if none has. */
+  get lastTime(): string {
+    return this.#lines.findLast(({ time }) => time !== '')?.time ?? '';
   }
 
   /** A new array after every change, for readers that compare. */
@@ -40,4 +46,10 @@ export class LogBuffer {
   get dropped(): number {
     return this.#count - Math.min(this.#lines.length, this.#most);
   }
+}
+
+/** Times with any number of digits after the point, so that they compare as texts. Servers send them in UTC. */
+function nanoseconds(time: string): string {
+  const [seconds = '', fraction = ''] = time.replace(/Z$/, '').split('.');
+  return `${seconds}.${fraction.padEnd(9, '0')}`;
 }

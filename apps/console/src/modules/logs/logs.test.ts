@@ -39,6 +39,17 @@ describe('a buffer', () => {
   });
 });
 
+describe('a stream that begins again', () => {
+  test('adds only the lines that are newer', () => {
+    const buffer = new LogBuffer();
+    buffer.append(['2026-01-01T00:00:00Z a', '2026-01-01T00:00:00.5Z b']);
+    const after = buffer.lastTime;
+    buffer.append(['2026-01-01T00:00:00Z a', '2026-01-01T00:00:00.500000000Z b', '2026-01-01T00:00:00.51Z c'], after);
+    buffer.append(['2026-01-01T00:00:00.51Z of the same time'], after);
+    expect(buffer.lines().map(({ text }) => text)).toEqual(['a', 'b', 'c', 'of the same time']);
+  });
+});
+
 describe('a search', () => {
   const lines = ['Loss 0.3', 'step 2', 'loss: LOSS'].map((text, number) => ({ number, time: '', text }));
   test('finds lines in any case', () => expect(matchesIn(lines, 'loss')).toEqual([0, 2]));

@@ -11,6 +11,8 @@ export interface LogSource {
   readonly container: string;
   /** The output before the last restart. */
   readonly previous: boolean;
+  /** Whether more output may come. */
+  readonly isRunning: boolean;
   /** Begins anew when it changes, such as with another start of the unit. */
   readonly run: string;
 }
@@ -20,58 +22,79 @@ export type LogState =
   | { readonly state: 'error'; readonly message: string; readonly isMissing: boolean }
   | { readonly state: 'content'; readonly lines: readonly LogLine[]; readonly dropped: number; readonly isEnded: boolean };
 
-/** Lines that come at the same time are shown together, once for each frame. */
+/** In milliseconds: lines that come at the same time are shown together. */
 const frame = 80;
 const firstLines = 5000;
 const silence = 24 * 3_600_000;
 
-/** Reads an output and follows it until the component goes. */
-export function useLogs({ workspace, namespace, pod, container, previous, run }: LogSource): LogState {
+/** In milliseconds: the pause before a stream that was cut begins again. */
+const pause = 2000;
+
+function pathOf({ workspace, namespace, pod, container, previous }: LogSource, since: string): string {
+  const query = new URLSearchParams({ container, timestamps: 'true', ...(previous ? {} : { follow: 'true' }) });
+  if (since === '') query.set('tailLines', String(firstLines));
+  else query.set('sinceTime', `${since.slice(0, 19)}Z`);
+  return `/clusters/${workspace}/api/v1/namespaces/${namespace}/pods/${pod}/log?${query}`;
+}
+
+/** Reads an output and follows it until the component goes. A stream that is cut while the program runs begins again where it was. */
+export function useLogs(source: LogSource): LogState {
+  const { workspace, namespace, pod, container, previous, run } = source;
   const [state, setState] = useState<LogState>({ state: 'loading' });
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another run has another output.
+  const latest = useRef(source);
+  latest.current = source;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another source, or another run, has another output.
   useEffect(() => {
     const stop = new AbortController();
     const buffer = new LogBuffer();
+    let timer: ReturnType<typeof setTimeout> | undefined;
     let waiting: string[] = [];
+    /** The time until which the lines of the present stream are known. */
+    let after = '';
+    let isOpen = false;
     let isEnded = false;
     setState({ state: 'loading' });
     const show = (): void => {
-      timer.current = undefined;
-      buffer.append(waiting);
+      timer = undefined;
+      buffer.append(waiting, after);
       waiting = [];
       setState({ state: 'content', lines: buffer.lines(), dropped: buffer.dropped, isEnded });
     };
-    const soon = (): void => void (timer.current ??= setTimeout(show, frame));
-    const query = new URLSearchParams({
-      container,
-      timestamps: 'true',
-      tailLines: String(firstLines),
-      ...(previous ? { previous: 'true' } : { follow: 'true' }),
-    });
-    const path = `/clusters/${workspace}/api/v1/namespaces/${namespace}/pods/${pod}/log?${query}`;
-    followLines(clientUnder('/kube'), {
-      path,
-      idle: silence,
-      signal: stop.signal,
-      onOpen: soon,
-      onLine: (line) => {
-        waiting.push(line);
-        soon();
-      },
-    }).then(
-      () => {
-        isEnded = true;
-        soon();
-      },
-      (error: unknown) => {
-        if (!stop.signal.aborted) setState({ state: 'error', message: messageOf(error), isMissing: isNotFound(error) });
-      },
-    );
+    const soon = (): void => void (timer ??= setTimeout(show, frame));
+    const onOpen = (): void => {
+      isOpen = true;
+      soon();
+    };
+    const onLine = (line: string): void => {
+      waiting.push(line);
+      soon();
+    };
+    const read = async (): Promise<void> => {
+      while (!stop.signal.aborted) {
+        try {
+          await followLines(clientUnder('/kube'), {
+            path: pathOf(latest.current, after),
+            idle: silence,
+            signal: stop.signal,
+            onOpen,
+            onLine,
+          });
+          if (previous || !latest.current.isRunning) break;
+        } catch (error) {
+          if (stop.signal.aborted) return;
+          if (!isOpen) return setState({ state: 'error', message: messageOf(error), isMissing: isNotFound(error) });
+          if (!latest.current.isRunning) break;
+        }
+        await new Promise((resolve) => setTimeout(resolve, pause));
+        after = buffer.lastTime;
+      }
+      isEnded = true;
+      if (!stop.signal.aborted) soon();
+    };
+    void read();
     return () => {
       stop.abort();
-      clearTimeout(timer.current);
-      timer.current = undefined;
+      clearTimeout(timer);
     };
   }, [workspace, namespace, pod, container, previous, run]);
   return state;

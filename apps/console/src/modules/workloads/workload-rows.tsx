@@ -1,18 +1,28 @@
 import { Link } from '@tanstack/react-router';
 import { Status } from '../../components/status.tsx';
 import { Age } from '../format/age.tsx';
-import { sentence } from '../format/format.ts';
+import { count, sentence } from '../format/format.ts';
 import { AdviceLink } from '../units/advice-link.tsx';
 import type { Workload } from './workload.ts';
 import styles from './workload-rows.module.css';
+
+/** A page that nobody would read to its end helps nobody, and takes long to draw. */
+const most = 50;
 
 /** Workloads with their reasons and the next thing to do. */
 export function WorkloadRows({ workspace, rows }: { readonly workspace: string; readonly rows: readonly Workload[] }) {
   return (
     <ul className={styles['rows']}>
-      {rows.map((row) => (
+      {rows.slice(0, most).map((row) => (
         <Row key={row.id} workspace={workspace} row={row} />
       ))}
+      {rows.length > most && (
+        <li className={styles['more']}>
+          <Link to="/w/$workspace/units" params={{ workspace }}>
+            and {count(rows.length - most, 'more unit')}
+          </Link>
+        </li>
+      )}
     </ul>
   );
 }

@@ -10,9 +10,9 @@ import { Status } from '../../components/status.tsx';
 import { useCan } from '../../modules/access/use-can.ts';
 import { type NodeCells, totalsOf } from '../../modules/fleet/cells.ts';
 import { GpuCells, GpuLegend } from '../../modules/fleet/gpu-cells.tsx';
-import { stateOf } from '../../modules/fleet/node-state.ts';
+import { needsHelp, stateOf } from '../../modules/fleet/node-state.ts';
 import { useFleet } from '../../modules/fleet/use-fleet.ts';
-import { count, percent } from '../../modules/format/format.ts';
+import { count, percent, sentence } from '../../modules/format/format.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { useWorkspace } from '../../modules/workspaces/use-workspace.ts';
 import { EnrollDialog } from './enroll-dialog.tsx';
@@ -68,8 +68,9 @@ function columnsIn(workspace: string): readonly Column<NodeCells>[] {
       id: 'reason',
       header: 'Reason',
       value: ({ node }) => stateOf(node).reason,
-      cell: ({ node }) => <span title={stateOf(node).reason}>{stateOf(node).reason}</span>,
+      cell: ({ node }) => <span title={stateOf(node).reason}>{sentence(stateOf(node).reason)}</span>,
       grow: true,
+      wideOnly: true,
     },
   ];
 }
@@ -121,7 +122,7 @@ export function FleetOverview() {
 
 function Totals({ nodes }: { readonly nodes: readonly NodeCells[] }) {
   const { gpus, booked, free, broken, utilization } = totalsOf(nodes);
-  const silent = nodes.filter(({ node }) => stateOf(node).tone === 'bad').length;
+  const troubled = nodes.filter(({ node }) => needsHelp(node)).length;
   return (
     <Facts
       facts={[
@@ -130,7 +131,7 @@ function Totals({ nodes }: { readonly nodes: readonly NodeCells[] }) {
         ['Free', free.toLocaleString('en')],
         ['Out of service', broken.toLocaleString('en')],
         ['Mean utilisation', utilization === undefined ? 'not reported' : percent(utilization * 100)],
-        ['Nodes that need help', silent === 0 ? 'none' : count(silent, 'node')],
+        ['Nodes that need help', troubled === 0 ? 'none' : count(troubled, 'node')],
       ]}
     />
   );

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Section } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
-import { stateOf } from '../../modules/fleet/node-state.ts';
+import { needsHelp, stateOf } from '../../modules/fleet/node-state.ts';
 import { useFleet } from '../../modules/fleet/use-fleet.ts';
 import { sentence } from '../../modules/format/format.ts';
 import styles from './node-attention.module.css';
@@ -9,7 +9,7 @@ import styles from './node-attention.module.css';
 /** Nodes that an owner of the platform should look at. Nothing if all are fine. */
 export function NodeAttention({ workspace }: { readonly workspace: string }) {
   const fleet = useFleet();
-  const troubled = (fleet.state === 'content' ? fleet.content : []).filter(({ node }) => ['bad', 'warn'].includes(stateOf(node).tone));
+  const troubled = (fleet.state === 'content' ? fleet.content : []).filter(({ node }) => needsHelp(node));
   if (troubled.length === 0) return null;
   return (
     <Section title="Nodes that need help" count={troubled.length}>

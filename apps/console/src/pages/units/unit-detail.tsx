@@ -76,7 +76,10 @@ function UnitTabs({ workspace, unit }: { readonly workspace: string; readonly un
       id: 'logs',
       label: 'Logs',
       content: () => (
-        <LogView source={{ ...place, pod: name, container, run: runOf(unit) }} hasPrevious={(unit.status?.restarts ?? 0) > 0} />
+        <LogView
+          source={{ ...place, pod: name, container, isRunning: isRunning(unit), run: runOf(unit) }}
+          hasPrevious={(unit.status?.restarts ?? 0) > 0}
+        />
       ),
     },
     { isOffered: canEnter && canGetExec, id: 'terminal', label: 'Terminal', content: () => <Shell workspace={workspace} unit={unit} /> },
