@@ -76,6 +76,7 @@ function fulfilled({ instance }: Scene, { operation, plan, residues }: Fulfilled
 /** The findings of steps that report what they could not remove, and everything of members whose node is gone. */
 function residuesOf(scene: Scene, operation: AppOperation, plan: KeptPlan): AppResidue[] {
   const reporting = new Set(plan.steps.filter(({ reportsResidue }) => reportsResidue === true).map(({ id }) => id));
+  const conditional = new Set(plan.steps.filter(({ when }) => when !== undefined).map(({ id }) => id));
   const found = (operation.status?.steps ?? []).flatMap((step): AppResidue[] => {
     const member = scene.members.find(({ metadata }) => metadata.name === step.member);
     if (member === undefined) return [];
@@ -84,7 +85,9 @@ function residuesOf(scene: Scene, operation: AppOperation, plan: KeptPlan): AppR
     const task = step.task === undefined ? undefined : scene.task(node, step.task);
     if (reporting.has(step.id) && step.state === 'succeeded')
       return (task?.status?.report ?? []).map((one) => ({ member: name, node, ...one }));
-    if (!plan.leaves?.includes(name) || step.state === 'succeeded') return [];
+    // A step for another kind of node was never needed.
+    const isOptional = step.state === 'skipped' && conditional.has(step.id);
+    if (!plan.leaves?.includes(name) || step.state === 'succeeded' || isOptional) return [];
     const findings = reporting.has(step.id) ? (task?.status?.report ?? []).map((one) => ({ member: name, node, ...one })) : [];
     return [...findings, { member: name, node, name: step.id, message: `${step.title}: ${step.message ?? step.state}`.slice(0, 1024) }];
   });

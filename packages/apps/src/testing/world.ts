@@ -142,6 +142,7 @@ export class AppWorld {
       absent: this.#absent,
       output: (task) => (this.#read.has(task.metadata.name!) ? { kind: 'read', text: outputOf(task) } : { kind: 'unread' }),
       kept: this.#kept,
+      facts: { ...this.#facts },
       probe: () => ({ script: 'pair-probe', arguments: [], every: 30_000 }),
       observation: this.#observation,
       access: this.#access,
