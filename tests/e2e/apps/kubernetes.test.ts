@@ -1,4 +1,4 @@
-import { buildRelease, distributionEnvironment, type Host, prepareHost, temporaryDirectory } from '@capstan/testbed';
+import { buildRelease, distributionEnvironment, type Host, prepareHost, requireTool, temporaryDirectory } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { clusterProblem } from './kubernetes-hosts.ts';
@@ -63,11 +63,20 @@ describeUnless(await clusterProblem(), 'a self-managed cluster of k3s', () => {
     expect(await kubectl('get', 'nodes', '-o', 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}')).toBe('True True');
   }, 180_000);
 
-  test('runs a pod', async () => {
+  test('runs a pod, through the platform and without a route to the nodes', async () => {
+    const kubeconfig = platform.file('cluster.kubeconfig', await platform.run('app', 'kubeconfig', 'lab'));
+    const outside = async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await platform.network.run([await requireTool('kubectl'), '--kubeconfig', kubeconfig, ...args]);
+      if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+      return stdout.trim();
+    };
+    expect(await outside('get', 'nodes', '-o', 'name')).toBe('node/gpu-1\nnode/gpu-2');
+    expect(await outside('auth', 'whoami', '-o', 'jsonpath={.status.userInfo.groups}')).toContain('capstan:admins');
     const overrides = JSON.stringify({ spec: { terminationGracePeriodSeconds: 0 } });
     const image = ['--image=capstan.test/busybox:1', '--image-pull-policy=Never', `--overrides=${overrides}`];
-    await kubectl('run', 'web', ...image, '--command', '--', 'sleep', '100000');
-    await kubectl('wait', '--for=condition=Ready', 'pod/web', '--timeout=45s');
+    await outside('run', 'web', ...image, '--command', '--', 'sleep', '100000');
+    await outside('wait', '--for=condition=Ready', 'pod/web', '--timeout=45s');
+    expect(await outside('exec', 'web', '--', 'hostname')).toBe('web');
   });
 
   test('keeps the token of servers off the agents, and gives the groups of the platform their roles', async () => {

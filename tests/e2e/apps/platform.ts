@@ -150,6 +150,13 @@ export class AppPlatform implements AsyncDisposable {
     );
   }
 
+  /** Writes a file that programs in the network can read, and returns its path. */
+  file(name: string, text: string): string {
+    const path = this.#directory.join(name);
+    writeFileSync(path, text, { mode: 0o600 });
+    return path;
+  }
+
   /** Runs `capstan`, as the administrator in the project, and returns its output. */
   async run(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.try(...args);
