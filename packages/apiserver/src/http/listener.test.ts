@@ -496,27 +496,3 @@ async function relayTo(port: number): Promise<{ readonly port: number; readonly 
     },
   };
 }
-
-test('a client that comes back resumes its TLS session, and is still known by its certificate', async () => {
-  const certificates: (string | undefined)[] = [];
-  const { port } = await start({}, roomy, (exchange) => {
-    certificates.push(exchange.socket.getPeerX509Certificate()?.subject);
-    exchange.send({ code: 200, type: 'text/plain', body: 'ok' });
-  });
-  const { certificate: cert, key } = pki.serving;
-  const visit = async (session?: Buffer): Promise<{ session: Buffer; isReused: boolean }> => {
-    const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, cert, key, ...(session && { session }) });
-    cleanups.push(() => socket.destroy());
-    const ticket = once(socket, 'session') as Promise<[Buffer]>;
-    await once(socket, 'secureConnect');
-    const answer = once(socket, 'data');
-    socket.write(get('/'));
-    await answer;
-    return { session: session ?? (await ticket)[0], isReused: socket.isSessionReused() };
-  };
-  const first = await visit();
-  const second = await visit(first.session);
-  expect([first.isReused, second.isReused]).toEqual([false, true]);
-  expect(certificates[0]).toBeDefined();
-  expect(certificates[1]).toBe(certificates[0]);
-});
