@@ -130,7 +130,7 @@ test('a plan is printed stage by stage', () => {
   const step = (stage: number, title: string, more: object = {}) => ({ id: title, title, stage, state: 'pending' as const, ...more });
   expect(stepLines([step(2, 'Join', { member: 'b' }), step(1, 'Install', { state: 'failed', message: 'no room' })])).toEqual([
     '  1  Install (failed, no room)',
-    '  2  Join on b',
+    '  2  Join [b]',
   ]);
 });
 

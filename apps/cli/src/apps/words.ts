@@ -54,6 +54,6 @@ export function stepLines(steps: readonly AppStep[]): string[] {
     .toSorted((one, other) => one.stage - other.stage)
     .map(({ stage, title, member, state, message }) => {
       const rest = [state === 'pending' ? undefined : state, message].filter(Boolean).join(', ');
-      return `${String(stage).padStart(3)}  ${printable(title)}${member === undefined ? '' : ` on ${member}`}${rest === '' ? '' : ` (${printable(rest)})`}`;
+      return `${String(stage).padStart(3)}  ${printable(title)}${member === undefined ? '' : ` [${member}]`}${rest === '' ? '' : ` (${printable(rest)})`}`;
     });
 }
