@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { cpSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import type { Call, Reply } from '@capstan/apiserver/testing';
@@ -47,13 +48,13 @@ class Server implements AsyncDisposable {
     await this.#child.stop();
   }
 
-  #call(path: string, { method = 'GET', body, tls }: Call & { readonly tls: object }): Promise<Reply> {
+  #call(path: string, { method = 'GET', body, headers = {}, tls }: Call & { readonly tls: object }): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const outgoing = request(`${this.url}${path}`, {
         ...tls,
         method,
         agent: this.#agent,
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', ...headers },
       });
       outgoing.on('error', reject);
       outgoing.on('response', (incoming) => {
@@ -130,5 +131,23 @@ await describeWith(['etcd'], 'a node whose agent reaches one of two API servers'
     await near.start();
     await vi.waitFor(async () => expect(await log(far)).toBe('p'), patience);
     expect(agent.running).toBe(true);
+  });
+
+  test('an artifact that one server has is served by both, also in part, and removed from both', async () => {
+    const content = JSON.stringify({ text: 'x'.repeat(300_000) });
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    const path = `/capstan/artifacts/${sha256}`;
+    const put = { method: 'PUT', body: JSON.parse(content) as object };
+    expect((await near.call(`${path}?offset=0&size=${content.length}&name=file`, put)).text).toContain('"complete":true');
+    await vi.waitFor(async () => expect((await far.call(path)).text === content).toBe(true), patience);
+    expect((await far.call(path)).headers['content-length']).toBe(String(content.length));
+    const rest = await far.call(path, { headers: { range: 'bytes=200000-' } });
+    expect([rest.code, rest.headers['content-range']]).toEqual([206, `bytes 200000-${content.length - 1}/${content.length}`]);
+    expect(rest.text === content.slice(200_000)).toBe(true);
+    expect((await far.call(path, { headers: { range: `bytes=${content.length}-` } })).code).toBe(416);
+    for (const server of [near, far])
+      expect((await server.call('/capstan/artifacts')).json().artifacts).toMatchObject([{ sha256, name: 'file' }]);
+    expect((await far.call(path, { method: 'DELETE' })).code).toBe(200);
+    for (const server of [near, far]) expect((await server.call(path)).code).toBe(404);
   });
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -300,6 +301,28 @@ describe('tasks of a node', () => {
     await vi.waitFor(async () => expect((await getNode('pinning')).status?.machine).toBeDefined(), patience);
     await createTask('pinning', 'other', { type: 'process.run', processRun: { script: 'pinned', sha256: 'a'.repeat(64) } });
     expect(await ended('pinning', 'other')).toMatchObject({ phase: 'Failed', error: { code: 'ScriptChanged' } });
+  });
+
+  test('get secrets and artifacts from the control plane, and the journal has neither', async () => {
+    await using _agent = run({ join: await joinAs('provided') });
+    await vi.waitFor(async () => expect((await getNode('provided')).status?.machine).toBeDefined(), patience);
+    const metadata = { name: 'app', labels: { 'fleet.capstan.dev/task-secret': 'apps' } };
+    const secrets = '/clusters/root:platform/api/v1/namespaces/node-provided/secrets';
+    await server.call(secrets, { method: 'POST', body: { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { key: 'hunter2' } } });
+    const fileWrite = { path: join(directory, 'with-secret'), content: 'key=${secret:key}', mode: '0600' };
+    await createTask('provided', 'writes', { type: 'file.write', secret: 'app', fileWrite });
+    expect(await ended('provided', 'writes')).toMatchObject({ phase: 'Succeeded' });
+    expect(readFileSync(fileWrite.path, 'utf8')).toBe('key=hunter2');
+    expect(readFileSync(join(directory, 'journal'), 'utf8')).not.toContain('hunter2');
+    await createTask('provided', 'fails', { type: 'file.write', secret: 'missing', fileWrite });
+    expect(await ended('provided', 'fails')).toMatchObject({ phase: 'Failed', error: { code: 'UnknownSecret' } });
+
+    const content = Buffer.alloc(100_000, 'artifact ');
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    await server.call(`/capstan/artifacts/${sha256}?offset=0&size=${content.length}`, { method: 'PUT', body: content });
+    await createTask('provided', 'fetches', { type: 'artifact.fetch', artifactFetch: { sha256, path: join(directory, 'opt/file') } });
+    expect(await ended('provided', 'fetches')).toMatchObject({ phase: 'Succeeded' });
+    expect(readFileSync(join(directory, 'opt/file')).equals(content)).toBe(true);
   });
 
   test('send their output while they run, also the last lines only', async () => {
