@@ -32,6 +32,11 @@ export function Empty({ icon, title, children, action }: EmptyProps) {
   );
 }
 
+/** The empty state of a part of a page: one sentence, with the first thing to do. */
+export function Note({ children }: { readonly children: ReactNode }) {
+  return <p className={styles['note']}>{children}</p>;
+}
+
 interface FailureProps {
   readonly title: string;
   /** The message of the server. */

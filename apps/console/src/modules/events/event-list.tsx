@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/states.tsx';
+import { Note } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { Age } from '../format/age.tsx';
 import { eventKind } from '../kube/core-kinds.ts';
@@ -43,9 +43,7 @@ export function EventList({ workspace, namespace, kind, name }: EventListProps) 
     <FollowedView of={events} what="events">
       {() =>
         rows.length === 0 ? (
-          <Empty icon="more" title="No events">
-            Events are kept for an hour. The conditions say how things are now.
-          </Empty>
+          <Note>No events. They are kept for an hour; the conditions say how things are now.</Note>
         ) : (
           <DataTable label="Events" columns={columns} rows={rows} idOf={({ id }) => id} sortBy={newestFirst} />
         )

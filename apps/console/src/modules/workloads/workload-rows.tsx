@@ -27,10 +27,6 @@ export function WorkloadRows({ workspace, rows }: { readonly workspace: string; 
   );
 }
 
-WorkloadRows.None = function None({ text }: { readonly text: string }) {
-  return <p className={styles['none']}>{text}</p>;
-};
-
 function Row({ workspace, row }: { readonly workspace: string; readonly row: Workload }) {
   const { name, namespace, tone, word, reason, advice, resources, place, since, lastLine } = row;
   const isFine = tone === 'good' || tone === 'idle';

@@ -1,11 +1,11 @@
-import { type Allocation, allocationKind, offeringKind } from '@capstan/api';
+import { type Allocation, allocationKind } from '@capstan/api';
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Page, Section } from '../../components/page.tsx';
-import { Empty } from '../../components/states.tsx';
+import { Empty, Note } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { useCan } from '../../modules/access/use-can.ts';
 import { Limits } from '../../modules/allocations/limits.tsx';
@@ -13,10 +13,10 @@ import { byTurn, isWaiting, ownerOf, partsOf, stateOf } from '../../modules/allo
 import { Age } from '../../modules/format/age.tsx';
 import { sentence } from '../../modules/format/format.ts';
 import { useLive } from '../../modules/live/use-live.ts';
-import { offeringWords } from '../../modules/offerings/words.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { useWorkspace } from '../../modules/workspaces/use-workspace.ts';
 import { NewAllocation } from './new-allocation.tsx';
+import { Offerings } from './offerings.tsx';
 import { ReleaseButton } from './release-button.tsx';
 
 function Owner({ workspace, allocation }: { readonly workspace: string; readonly allocation: Allocation }) {
@@ -104,10 +104,10 @@ export function AllocationList() {
                 count={waiting.length}
                 note="Served by priority, then the tenant with the smallest share of the fleet, then by age."
               >
-                {waiting.length === 0 ? <p>Nothing waits.</p> : table('Orders that wait', waiting)}
+                {waiting.length === 0 ? <Note>Nothing waits.</Note> : table('Orders that wait', waiting)}
               </Section>
               <Section title="Granted" count={granted.length}>
-                {granted.length === 0 ? <p>No order has devices.</p> : table('Orders with devices', granted)}
+                {granted.length === 0 ? <Note>No order has devices.</Note> : table('Orders with devices', granted)}
               </Section>
             </>
           )
@@ -116,23 +116,5 @@ export function AllocationList() {
       <Offerings workspace={workspace} />
       {isOrdering && <NewAllocation workspace={workspace} onClose={() => setOrdering(false)} />}
     </Page>
-  );
-}
-
-function Offerings({ workspace }: { readonly workspace: string }) {
-  const offerings = useLive(offeringKind, { workspace });
-  if (offerings.state !== 'content' || offerings.content.length === 0) return null;
-  return (
-    <Section title="Offerings" count={offerings.content.length} note="Parts of nodes that can be ordered here.">
-      <DataTable
-        label="Offerings"
-        columns={[
-          { id: 'name', header: 'Name', value: ({ metadata }) => metadata.name },
-          { id: 'words', header: 'Gives', value: offeringWords, grow: true },
-        ]}
-        rows={offerings.content}
-        idOf={({ metadata }) => metadata.name!}
-      />
-    </Section>
   );
 }

@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
-import { Empty } from '../../components/states.tsx';
+import { Empty, Note } from '../../components/states.tsx';
 import { Status, type Tone } from '../../components/status.tsx';
 import { Conditions } from '../../modules/conditions/conditions.tsx';
 import { EventList } from '../../modules/events/event-list.tsx';
@@ -77,7 +77,7 @@ function NodeFacts({ cells }: { readonly cells: NodeCells }) {
       </Section>
       <NodePlots node={node} />
       <Section title="Booked by" count={entries.length}>
-        {entries.length === 0 ? <p>Nothing is booked on this node.</p> : <Bookings cells={cells} />}
+        {entries.length === 0 ? <Note>Nothing is booked on this node.</Note> : <Bookings cells={cells} />}
       </Section>
       <Section title="Conditions">
         <Conditions conditions={conditions} />
@@ -155,9 +155,7 @@ function Tasks({ node }: { readonly node: string }) {
     <FollowedView of={tasks} what="tasks">
       {() =>
         rows.length === 0 ? (
-          <Empty icon="fleet" title="No tasks">
-            Run one with capstan task run {node} gpu.inspect.
-          </Empty>
+          <Note>No tasks. Run one with capstan task run {node} gpu.inspect.</Note>
         ) : (
           <>
             <DataTable label="Tasks" columns={taskColumns} rows={rows} idOf={({ metadata }) => metadata.uid!} sortBy={newestFirst} />

@@ -1,7 +1,7 @@
 import type { NodeGpu } from '@capstan/api';
 import { useMemo } from 'react';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { Empty } from '../../components/states.tsx';
+import { Note } from '../../components/states.tsx';
 import { Status, type Tone } from '../../components/status.tsx';
 import type { NodeCells } from '../../modules/fleet/cells.ts';
 import type { Reading } from '../../modules/fleet/readings.ts';
@@ -81,9 +81,7 @@ export function NodeGpus({ cells }: { readonly cells: NodeCells }) {
     [cells, readings],
   );
   return rows.length === 0 ? (
-    <Empty icon="unit" title="This machine has no GPUs">
-      It runs units without GPUs. GPUs appear as soon as the tools of their vendor find them.
-    </Empty>
+    <Note>This machine has no GPUs. It runs units without GPUs. GPUs appear as soon as the tools of their vendor find them.</Note>
   ) : (
     <DataTable label="GPUs" columns={columns} rows={rows} idOf={({ gpu }) => gpu.uuid} sortBy={byIndex} />
   );

@@ -3,7 +3,7 @@ import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/icon.tsx';
 import { Page, Section } from '../../components/page.tsx';
-import { Empty } from '../../components/states.tsx';
+import { Empty, Note } from '../../components/states.tsx';
 import { useCan } from '../../modules/access/use-can.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { usePerson } from '../../modules/session/person.ts';
@@ -41,17 +41,13 @@ export function Home() {
               <>
                 <Section title="Needs attention" count={attention.length}>
                   {attention.length === 0 ? (
-                    <WorkloadRows.None text="Nothing. Everything that should run does." />
+                    <Note>Nothing. Everything that should run does.</Note>
                   ) : (
                     <WorkloadRows workspace={workspace} rows={attention} />
                   )}
                 </Section>
                 <Section title="Active" count={active.length}>
-                  {active.length === 0 ? (
-                    <WorkloadRows.None text="Nothing runs at the moment." />
-                  ) : (
-                    <WorkloadRows workspace={workspace} rows={active} />
-                  )}
+                  {active.length === 0 ? <Note>Nothing runs at the moment.</Note> : <WorkloadRows workspace={workspace} rows={active} />}
                 </Section>
                 {over.length > 0 && (
                   <Section title="Ended lately" count={over.length}>

@@ -2,10 +2,11 @@ import { type GPUStorage, gpuStorageKind } from '@capstan/api';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { Meter } from '../../components/meter.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
-import { Empty } from '../../components/states.tsx';
+import { Empty, Note } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { Conditions } from '../../modules/conditions/conditions.tsx';
 import { EventList } from '../../modules/events/event-list.tsx';
+import { YamlLink } from '../../modules/explorer/yaml-link.tsx';
 import { bytes, dateTime, sentence } from '../../modules/format/format.ts';
 import { useLiveObject } from '../../modules/live/use-live.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
@@ -28,7 +29,12 @@ export function StorageDetail() {
       }
       beside={storage !== undefined && <Status {...stateOf(storage)} />}
       actions={
-        storage !== undefined && <StorageActions key={storage.metadata.uid} workspace={workspace} storage={storage} onDeleted={leave} />
+        storage !== undefined && (
+          <>
+            <YamlLink workspace={workspace} namespace={namespace} name={name} kind={gpuStorageKind} />
+            <StorageActions key={storage.metadata.uid} workspace={workspace} storage={storage} onDeleted={leave} />
+          </>
+        )
       }
     >
       <FollowedView of={found} what="storages">
@@ -64,9 +70,7 @@ function StorageFacts({ workspace, storage }: { readonly workspace: string; read
       />
       <Section title="Mounted by" count={users.length}>
         {users.length === 0 ? (
-          <Empty icon="unit" title="No unit mounts it now">
-            Add it to a unit with mounts, such as at /data.
-          </Empty>
+          <Note>No unit mounts it now. Choose it under Storages when you create a unit.</Note>
         ) : (
           <ul>
             {users.map((unit) => (

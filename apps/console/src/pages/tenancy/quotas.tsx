@@ -6,7 +6,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx';
 import form from '../../components/form.module.css';
 import { Icon } from '../../components/icon.tsx';
 import { Section } from '../../components/page.tsx';
-import { Empty } from '../../components/states.tsx';
+import { Empty, Note } from '../../components/states.tsx';
 import { useCanEach } from '../../modules/access/use-can.ts';
 import { Limits } from '../../modules/allocations/limits.tsx';
 import { kubeClient } from '../../modules/kube/client.ts';
@@ -23,7 +23,7 @@ export function Quotas({ workspace, isOwner }: { readonly workspace: string; rea
       <Section title="Limits that hold here">
         <Limits
           workspace={workspace}
-          empty={<p>No limit is known for {workspace}. Limits appear with the first order of a workspace that has some.</p>}
+          empty={<Note>No limit is known for {workspace}. Limits appear with the first order of a workspace that has some.</Note>}
         />
       </Section>
       {isOwner && <AllQuotas workspace={workspace} />}

@@ -7,6 +7,7 @@ import { Empty, Loading } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { useCanEach } from '../../modules/access/use-can.ts';
 import { EventList } from '../../modules/events/event-list.tsx';
+import { YamlLink } from '../../modules/explorer/yaml-link.tsx';
 import { podKind } from '../../modules/kube/core-kinds.ts';
 import { useLiveObject } from '../../modules/live/use-live.ts';
 import { LogView } from '../../modules/logs/log-view.tsx';
@@ -37,11 +38,14 @@ export function UnitDetail() {
       beside={unit !== undefined && <Status {...stateOf(unit)} />}
       actions={
         unit !== undefined && (
-          <UnitActions
-            workspace={workspace}
-            unit={unit}
-            onDeleted={() => void navigate({ to: '/w/$workspace/units', params: { workspace } })}
-          />
+          <>
+            <YamlLink workspace={workspace} namespace={namespace} name={name} kind={gpuUnitKind} />
+            <UnitActions
+              workspace={workspace}
+              unit={unit}
+              onDeleted={() => void navigate({ to: '/w/$workspace/units', params: { workspace } })}
+            />
+          </>
         )
       }
     >
