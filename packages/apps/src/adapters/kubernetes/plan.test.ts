@@ -148,6 +148,7 @@ test('a change joins new agents before it drains and removes those that leave', 
     ['gpu-1: access'],
   ]);
   expect(found).toMatchObject({ joins: ['lab-server-1', 'lab-agent-2', 'lab-agent-4'], leaves: ['lab-agent-3'] });
+  expect(found.steps.find(({ id }) => id.startsWith('drain-'))?.phase).toBe('member_leaving');
 });
 
 test('a server leaves etcd before it stops', () => {

@@ -25,22 +25,25 @@ const secrets: readonly WantedSecret[] = [
 
 interface Described {
   readonly operation: Operation;
+  /** The phase of steps that have none of their own. */
+  readonly during: string;
+  /** The phase afterwards. */
   readonly phase: string;
 }
 
 const operations: Readonly<Record<string, Described>> = {
-  deploy: { operation: change, phase: 'ready' },
-  change: { operation: change, phase: 'ready' },
-  reconcile: { operation: reconcile, phase: 'ready' },
-  repair: { operation: repair, phase: 'ready' },
-  stop: { operation: stop, phase: 'stopped' },
-  start: { operation: start, phase: 'ready' },
-  decommission: { operation: decommission, phase: 'removed' },
-  drain: { operation: drainMember, phase: 'ready' },
-  uncordon: { operation: uncordonMember, phase: 'ready' },
-  snapshot: { operation: snapshot, phase: 'ready' },
-  restore: { operation: restore, phase: 'ready' },
-  'rotate-certificates': { operation: rotateCertificates, phase: 'ready' },
+  deploy: { operation: change, during: 'placement_validated', phase: 'ready' },
+  change: { operation: change, during: 'member_leaving', phase: 'ready' },
+  reconcile: { operation: reconcile, during: 'reconciling', phase: 'ready' },
+  repair: { operation: repair, during: 'repairing', phase: 'ready' },
+  stop: { operation: stop, during: 'stopping', phase: 'stopped' },
+  start: { operation: start, during: 'starting', phase: 'ready' },
+  decommission: { operation: decommission, during: 'decommissioning', phase: 'removed' },
+  drain: { operation: drainMember, during: 'draining', phase: 'ready' },
+  uncordon: { operation: uncordonMember, during: 'uncordoning', phase: 'ready' },
+  snapshot: { operation: snapshot, during: 'saving_snapshot', phase: 'ready' },
+  restore: { operation: restore, during: 'restoring_snapshot', phase: 'ready' },
+  'rotate-certificates': { operation: rotateCertificates, during: 'renewing_certificates', phase: 'ready' },
 };
 
 /** Operations after which the wanted members are a part of the instance, and the others are not. */
@@ -58,7 +61,7 @@ export function planOf(request: PlanRequest): Plan {
   const { steps } = found.operation(contextOf(request));
   const names = (list: readonly AdapterMember[]): string[] => list.map(({ name }) => name);
   return {
-    steps,
+    steps: steps.map((step) => ({ phase: found.during, ...step })),
     secrets,
     phase: found.phase,
     ...(isRemoval && { leaves: names(members) }),
