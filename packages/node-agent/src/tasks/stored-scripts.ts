@@ -11,6 +11,8 @@ import type { ScriptCatalog } from './types/process-run.ts';
 export class StoredScripts implements ScriptCatalog {
   readonly #client: Client;
   readonly #directory: string;
+  /** Writes in progress, by file: tasks that run the same script at once must not write it over each other. */
+  readonly #writing = new Map<string, Promise<void>>();
 
   constructor({ client, directory }: { readonly client: Client; readonly directory: string }) {
     this.#client = client;
@@ -24,11 +26,19 @@ export class StoredScripts implements ScriptCatalog {
     if (sha256 !== undefined && sha256 !== found)
       throw new TaskFailure('ScriptChanged', `expected the script ${name} with the SHA-256 ${sha256}, but found ${found}`);
     const file = join(this.#directory, found);
-    if ((await readFile(file, 'utf8').catch(() => undefined)) !== content) {
-      await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-      await writeAtomically(file, content, 0o700);
+    let writing = this.#writing.get(file);
+    if (writing === undefined) {
+      writing = this.#ensure(file, content).finally(() => this.#writing.delete(file));
+      this.#writing.set(file, writing);
     }
+    await writing;
     return file;
+  }
+
+  async #ensure(file: string, content: string): Promise<void> {
+    if ((await readFile(file, 'utf8').catch(() => undefined)) === content) return;
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    await writeAtomically(file, content, 0o700);
   }
 
   async #contentOf(name: string): Promise<string | undefined> {
