@@ -3,7 +3,7 @@ import type { AdapterMember, AdapterProbe, InstanceRequest, ProbeAnswer } from '
 import { gpusOf, nodeOf } from './cluster.ts';
 import { settingsOf } from './settings.ts';
 
-const every = '15s';
+const every = '10s';
 
 export function probeOf(member: AdapterMember, { instance }: InstanceRequest): AdapterProbe {
   const node = nodeOf(member);
