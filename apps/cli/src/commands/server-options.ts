@@ -73,6 +73,7 @@ export function limitOptions(limits: Part<'limits'>): NonNullable<ServerOptions[
     unsentBytes: byteLimits(limits.unsentMiB, limits.unsentPerOrganizationMiB),
     bodyBytes: byteLimits(limits.bodiesMiB, limits.bodiesPerOrganizationMiB),
     handshakes: defined({ perSecond }),
+    ...(limits.objects !== undefined && { objects: limits.objects }),
     streams: openLimits(streams),
     watches: {
       ...openLimits(watches),
