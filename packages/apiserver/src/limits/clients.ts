@@ -2,7 +2,7 @@ import { status } from '@capstan/machinery';
 import type { ByteAccount, ClientAccount } from '../http/exchange.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Line } from './line.ts';
-import type { ProcessorTime } from './processor-time.ts';
+import { type ProcessorTime, timeWindow } from './processor-time.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface ClientsOptions {
@@ -12,8 +12,8 @@ export interface ClientsOptions {
   readonly unsent: ByteBudget;
   /** How many connections one tenant, and one agent, may have: three quarters of all, and 64, by default. */
   readonly connections?: { readonly people?: number; readonly agents?: number };
-  /** How much processor time of one turn of the event loop a tenant gets before its requests wait, in milliseconds. */
-  readonly perTurn?: number;
+  /** How much of each window of processor time a tenant gets before its requests wait, in milliseconds. */
+  readonly perWindow?: number;
   /** Requests with longer bodies are large: those of a tenant run one after another. */
   readonly largeBody?: number;
 }
@@ -28,13 +28,13 @@ export interface Client extends ClientAccount {
 /** Divides the time of the event loop, and the memory for responses, among tenants. */
 export class Clients {
   readonly #options: ClientsOptions;
-  readonly #perTurn: number;
+  readonly #perWindow: number;
   readonly #largeBody: number;
   readonly #known = new WeakMap<Line, Client>();
 
   constructor(options: ClientsOptions) {
     this.#options = options;
-    this.#perTurn = options.perTurn ?? 5;
+    this.#perWindow = options.perWindow ?? timeWindow / 2;
     this.#largeBody = options.largeBody ?? 128 << 10;
   }
 
@@ -61,7 +61,7 @@ export class Clients {
   /** Resolves when a request may run; undefined if it may at once. Its time is charged from then on. */
   start({ line }: Client): undefined | Promise<void> {
     const { time, work } = this.#options;
-    if (time.usedInTurn(line.tenant) < this.#perTurn) {
+    if (time.usedInWindow(line.tenant) < this.#perWindow) {
       time.begin(line.tenant);
       return undefined;
     }

@@ -5,21 +5,23 @@ const forgettable = 0.5;
 /** How many tenants are remembered before those that have used little are forgotten. */
 const manyTenants = 1_000;
 
+/** In milliseconds: short enough that nobody notices a wait for its end. */
+export const timeWindow = 10;
+const settled = Promise.resolve();
+
 interface Usage {
   /** In milliseconds, as of `at`. */
   used: number;
   at: number;
-  /** In the current turn of the event loop. */
-  turn: number;
-  inTurn: number;
+  /** In the window that began then. */
+  windowAt: number;
+  inWindow: number;
 }
 
 export interface ProcessorTimeOptions {
   readonly now?: () => number;
   /** Calls back when the current work is done, and everything that follows from it without waiting. */
   readonly afterWork?: (callback: () => void) => void;
-  /** Calls back in the next turn of the event loop. */
-  readonly nextTurn?: (callback: () => void) => void;
 }
 
 /**
@@ -29,18 +31,14 @@ export interface ProcessorTimeOptions {
 export class ProcessorTime {
   readonly #now: () => number;
   readonly #afterWork: (callback: () => void) => void;
-  readonly #nextTurn: (callback: () => void) => void;
   readonly #tenants = new Map<string, Usage>();
   #current: Usage | undefined;
   #since = 0;
-  #turn = 0;
-  #isTurnOpen = false;
   #isEndDue = false;
 
   constructor(options: ProcessorTimeOptions = {}) {
     this.#now = options.now ?? (() => performance.now());
-    this.#afterWork = options.afterWork ?? ((callback) => queueMicrotask(() => process.nextTick(callback)));
-    this.#nextTurn = options.nextTurn ?? ((callback) => void setImmediate(callback));
+    this.#afterWork = options.afterWork ?? ((callback) => void settled.then(() => process.nextTick(callback)));
   }
 
   /** From now on, somebody else works for this tenant. */
@@ -53,10 +51,6 @@ export class ProcessorTime {
       this.#isEndDue = true;
       this.#afterWork(this.#end);
     }
-    if (!this.#isTurnOpen) {
-      this.#isTurnOpen = true;
-      this.#nextTurn(this.#endTurn);
-    }
   }
 
   /** In milliseconds: lately, where earlier use counts less. */
@@ -65,10 +59,11 @@ export class ProcessorTime {
     return usage === undefined ? 0 : usage.used * 2 ** ((usage.at - this.#now()) / halfLife);
   }
 
-  /** In milliseconds: in the current turn of the event loop, without the piece that is running. */
-  usedInTurn(tenant: string): number {
+  /** In milliseconds: in the last `timeWindow`, without the piece that is running. */
+  usedInWindow(tenant: string): number {
     const usage = this.#tenants.get(tenant);
-    return usage === undefined || usage.turn !== this.#turn ? 0 : usage.inTurn;
+    // Most requests come from tenants that have hardly used anything: for them, no clock is read.
+    return usage === undefined || usage.inWindow < 1 || this.#now() - usage.windowAt >= timeWindow ? 0 : usage.inWindow;
   }
 
   get tenants(): number {
@@ -81,27 +76,26 @@ export class ProcessorTime {
     this.#current = undefined;
   };
 
-  #endTurn = (): void => {
-    this.#isTurnOpen = false;
-    this.#turn++;
-  };
-
   #charge(usage: Usage, now: number): void {
     const spent = now - this.#since;
-    usage.used = usage.used * 2 ** ((usage.at - now) / halfLife) + spent;
-    usage.at = now;
-    if (usage.turn !== this.#turn) {
-      usage.turn = this.#turn;
-      usage.inTurn = 0;
+    // A power costs more than the rest, and little changes within a window.
+    if (now - usage.at >= timeWindow) {
+      usage.used *= 2 ** ((usage.at - now) / halfLife);
+      usage.at = now;
     }
-    usage.inTurn += spent;
+    usage.used += spent;
+    if (now - usage.windowAt >= timeWindow) {
+      usage.windowAt = now;
+      usage.inWindow = 0;
+    }
+    usage.inWindow += spent;
   }
 
   #usageOf(tenant: string, now: number): Usage {
     let usage = this.#tenants.get(tenant);
     if (usage === undefined) {
       if (this.#tenants.size >= manyTenants) this.#forget(now);
-      this.#tenants.set(tenant, (usage = { used: 0, at: now, turn: this.#turn, inTurn: 0 }));
+      this.#tenants.set(tenant, (usage = { used: 0, at: now, windowAt: now, inWindow: 0 }));
     }
     return usage;
   }
