@@ -888,6 +888,638 @@ export type OfferingList = {
   readonly continue?: string;
 };
 
+/** An entry of the catalog: a distributed system that the platform deploys on allocations of a tenant. */
+export type App = {
+  /** The same as `name`. */
+  readonly id: string;
+  /** Name, unique in its namespace. */
+  readonly name: string;
+  /** Differs from that of every other object, also of one with the same name. */
+  readonly uid: string;
+  /** The workspace, as the request named it. */
+  readonly workspace: string;
+  /** Labels, by which lists can be filtered. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Time of the creation. */
+  readonly createdAt: string;
+  /** User who created it. */
+  readonly createdBy?: string;
+  /** Set while the object ends. */
+  readonly deletingSince?: string;
+  /** Counts changes of the fields below. */
+  readonly generation?: number;
+  /** Changes with every change of the object. Send it back, or the ETag in If-Match, to change only what you have read. */
+  readonly version: string;
+  /** Name for people, such as `Self-managed Kubernetes (RKE2)`. */
+  readonly displayName: string;
+  /** What it is, in a few sentences. */
+  readonly description?: string;
+  /** Who operates instances: the platform, the tenant with help of the platform, or nobody but the tenant. */
+  readonly support: "managed" | "self-managed" | "community";
+  /** What the platform promises. */
+  readonly promises?: readonly string[];
+  /** What it does not promise. */
+  readonly exclusions?: readonly string[];
+  /** The program that turns instances into steps. */
+  readonly adapter: {
+    /** Name of an adapter that is a part of Capstan, such as `slurm`. */
+    readonly builtIn?: string;
+    /** Address of a provider’s own adapter. */
+    readonly url?: string;
+    /** Certificates of the authorities that may have signed the certificate of the adapter, in PEM. */
+    readonly caBundle?: string;
+    /** Secret in the namespace `apps` of root:platform whose key `token` is sent to the adapter as a bearer token. */
+    readonly secretName?: string;
+  };
+  /** Versions that can be chosen. */
+  readonly versions: readonly {
+    /** Name, such as `v1.34.1+rke2r1`. */
+    readonly name: string;
+    /** Whether it is chosen if nobody says otherwise. */
+    readonly isDefault?: boolean;
+    /** Files that nodes need for it. */
+    readonly artifacts?: readonly {
+      /** Name by which steps refer to it. */
+      readonly name: string;
+      /** SHA-256 of the file, which the owner has added with `capstan artifact add`. */
+      readonly sha256: string;
+    }[];
+  }[];
+  /** JSON schema of `placement` of its instances. Fields whose `format` is `allocation` name Allocations of the namespace of the instance. */
+  readonly placement: Readonly<Record<string, unknown>>;
+  /** JSON schema of `parameters` of its instances. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** The roles of members. */
+  readonly components: readonly {
+    /** Name, such as `server`. */
+    readonly name: string;
+    /** Name for people. */
+    readonly title: string;
+    /** The least number of members. */
+    readonly minimum?: number;
+    /** The largest number of members. */
+    readonly maximum?: number;
+  }[];
+  /** What can be done beside the operations of every app. */
+  readonly operations?: readonly ({
+    /** Name, which is the type of its AppOperations. */
+    readonly name: string;
+    /** Name for people. */
+    readonly title: string;
+    /** What it works on. */
+    readonly scope: "instance" | "member";
+    /** What it does, for people. */
+    readonly description?: string;
+    /** Whether it should be confirmed. */
+    readonly isDestructive?: boolean;
+    /** JSON schema of its parameters. */
+    readonly parameters?: Readonly<Record<string, unknown>>;
+  })[];
+  /** Everything that steps of the app may do on nodes. The platform refuses a plan with anything else. */
+  readonly permitted?: {
+    /** Scripts that steps may run. */
+    readonly scripts?: readonly {
+      /** Its name. */
+      readonly name: string;
+      /** SHA-256 of its content. Any content that the owner has given it if absent. */
+      readonly sha256?: string;
+    }[];
+    /** Where steps may write files. */
+    readonly paths?: readonly string[];
+    /** Packages that steps may install and remove. */
+    readonly packages?: readonly string[];
+    /** Services of the machine that steps may start and stop. */
+    readonly services?: readonly string[];
+    /** Programs that may be the command of such a service: its first argument, a whole path. */
+    readonly commands?: readonly string[];
+  };
+  /** How instances are used. */
+  readonly access?: readonly ("kubeconfig" | "shell" | "endpoint")[];
+};
+
+export type AppList = {
+  readonly items: readonly App[];
+  /** Version of the list. */
+  readonly version: string;
+  /** Present if there may be more: send it as the parameter `continue`. */
+  readonly continue?: string;
+};
+
+/** An app of the catalog that runs on allocations of the tenant. */
+export type AppInstance = {
+  /** The same as `name`. */
+  readonly id: string;
+  /** Name, unique in its namespace. */
+  readonly name: string;
+  /** Differs from that of every other object, also of one with the same name. */
+  readonly uid: string;
+  /** The workspace, as the request named it. */
+  readonly workspace: string;
+  /** Namespace. */
+  readonly namespace?: string;
+  /** State in one word. */
+  readonly phase?: string;
+  /** Labels, by which lists can be filtered. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Time of the creation. */
+  readonly createdAt: string;
+  /** User who created it. */
+  readonly createdBy?: string;
+  /** Set while the object ends. */
+  readonly deletingSince?: string;
+  /** Counts changes of the fields below. */
+  readonly generation?: number;
+  /** Changes with every change of the object. Send it back, or the ETag in If-Match, to change only what you have read. */
+  readonly version: string;
+  /** Name of the App. */
+  readonly app: string;
+  /** A version of the App; its default one if absent. */
+  readonly appVersion?: string;
+  /** Where its members run, as the placement schema of the App says. */
+  readonly placement: Readonly<Record<string, unknown>>;
+  /** Settings, as the parameters schema of the App says. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** Stops the services of all members and keeps their state. */
+  readonly stopped: boolean;
+  /** Keeps the platform from changing anything. Health is still reported. */
+  readonly paused: boolean;
+  /** The instance as it is. */
+  readonly status?: {
+    /** Generation of the object that the status describes. */
+    readonly observedGeneration?: number;
+    /** The phase in the words of the adapter, such as `server_bootstrapping`. */
+    readonly phase?: string;
+    /** State in one word. A running instance is usable. */
+    readonly state?: "pending" | "deploying" | "running" | "stopped" | "failed" | "removing";
+    /** How it is. */
+    readonly health?: "progressing" | "healthy" | "degraded" | "failed" | "unknown";
+    /** Why it waits or is not healthy, in one sentence. */
+    readonly message?: string;
+    /** How much of the current work is done. */
+    readonly progress?: {
+      /** Steps that are done. */
+      readonly completed: number;
+      /** Steps in all. */
+      readonly total: number;
+    };
+    /** The version that is installed. */
+    readonly version?: string;
+    /** Hash of the wish that was last fulfilled. */
+    readonly revision?: string;
+    /** Whether its services were stopped. */
+    readonly stopped?: boolean;
+    /** Operations that the platform has begun. */
+    readonly operations?: number;
+    /** The operation that runs, or the last one that ran. */
+    readonly lastOperation?: {
+      /** Name of the AppOperation. */
+      readonly id: string;
+      /** Type of the operation, such as `deploy` or `repair`. */
+      readonly type: string;
+      /** How far it is. */
+      readonly state: "pending" | "processing" | "retrying" | "succeeded" | "failed" | "cancelled" | "needs_intervention";
+      /** The step that is done now, or that failed. */
+      readonly step?: string;
+      /** What it waits for, or why it does not go on. */
+      readonly message?: string;
+      /** How much of the current work is done. */
+      readonly progress?: {
+        /** Steps that are done. */
+        readonly completed: number;
+        /** Steps in all. */
+        readonly total: number;
+      };
+      /** Attempts of the current step so far. */
+      readonly attempts?: number;
+      /** Attempts after which a person has to decide. */
+      readonly attemptLimit?: number;
+      /** When it is tried again. */
+      readonly nextRetryAt?: string;
+      /** When it began. */
+      readonly startedAt?: string;
+      /** When it ended. */
+      readonly finishedAt?: string;
+    };
+    /** The current problems, the most important first. */
+    readonly lastErrors?: readonly {
+      /** A word for programs, such as `ServerBootstrapTimeout`. */
+      readonly code: string;
+      /** Details for people. */
+      readonly message: string;
+      /** Name of the AppMember. */
+      readonly member?: string;
+      /** The step that failed. */
+      readonly step?: string;
+      /** The node and the name of the task that has the whole output, such as `gpu-1/app-x`. */
+      readonly task?: string;
+      /** The last lines of its output. */
+      readonly output?: string;
+      /** Whether the person who asked can fix it. */
+      readonly userFixable: boolean;
+      /** Whether trying again may help. */
+      readonly retryable: boolean;
+      /** When it was seen. */
+      readonly time?: string;
+    }[];
+    /** Why actions are refused now. */
+    readonly constraints?: readonly {
+      /** Name of the action. */
+      readonly action: string;
+      /** Name of the AppMember, for an action on one. */
+      readonly member?: string;
+      /** A word for programs. */
+      readonly reason: string;
+      /** Details for people. */
+      readonly message: string;
+    }[];
+    /** What can be done now. Rights are checked when it is done. */
+    readonly allowedActions?: readonly {
+      /** Type of the operation. */
+      readonly action: string;
+      /** Name of the AppMember, for an action on one. */
+      readonly member?: string;
+      /** Name of the action for people. */
+      readonly title: string;
+      /** Whether it should be confirmed. */
+      readonly isDestructive: boolean;
+    }[];
+    /** How the instance is used. */
+    readonly access?: {
+      /** Its addresses in the network of the nodes. */
+      readonly endpoints?: readonly {
+        /** Its purpose, such as `api`. */
+        readonly name: string;
+        /** The address, such as `https://10.0.0.4:6443`. */
+        readonly address: string;
+      }[];
+      /** Whether a kubeconfig can be had. */
+      readonly kubeconfig?: boolean;
+      /** The AppMember that gives shells, such as a login node. */
+      readonly shell?: string;
+      /** Notes for people. */
+      readonly notes?: readonly string[];
+    };
+    /** Counts of its members. */
+    readonly members?: {
+      /** All. */
+      readonly total: number;
+      /** Those that are healthy. */
+      readonly healthy: number;
+    };
+    /** What could not be removed from nodes. */
+    readonly residues?: readonly {
+      /** Name of the AppMember. */
+      readonly member: string;
+      /** Name of the node. */
+      readonly node: string;
+      /** The subject, such as a path, a mount or a network interface. */
+      readonly name: string;
+      /** The finding. */
+      readonly message: string;
+    }[];
+    /** When the first of its certificates expires. */
+    readonly certificatesExpireAt?: string;
+    /** When its health was last looked at. */
+    readonly observedAt?: string;
+    /** Current state, one condition for each aspect. */
+    readonly conditions?: readonly ({
+      /** Name of the aspect, such as `Ready`. */
+      readonly type: string;
+      /** Whether the condition holds. */
+      readonly status: "True" | "False" | "Unknown";
+      /** `metadata.generation` of the object that the condition describes. */
+      readonly observedGeneration?: number;
+      /** Time at which `status` last changed. */
+      readonly lastTransitionTime: string;
+      /** A word in CamelCase for programs: why the condition has this status. */
+      readonly reason: string;
+      /** Details for people. */
+      readonly message: string;
+    })[];
+  };
+};
+
+export type AppInstanceInput = {
+  /** Name. By default the server chooses one. */
+  readonly name?: string;
+  /** Labels, by which lists can be filtered. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Refuse the change if the object has another version by now. */
+  readonly version?: string;
+  /** Name of the App. */
+  readonly app: string;
+  /** A version of the App; its default one if absent. */
+  readonly appVersion?: string;
+  /** Where its members run, as the placement schema of the App says. */
+  readonly placement: Readonly<Record<string, unknown>>;
+  /** Settings, as the parameters schema of the App says. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** Stops the services of all members and keeps their state. */
+  readonly stopped?: boolean;
+  /** Keeps the platform from changing anything. Health is still reported. */
+  readonly paused?: boolean;
+};
+
+/** Members that change. Null removes one. */
+export type AppInstancePatch = {
+  /** Labels, by which lists can be filtered. */
+  readonly labels?: Readonly<Record<string, unknown>> | null;
+  /** Refuse the change if the object has another version by now. */
+  readonly version?: string;
+  /** Name of the App. */
+  readonly app?: string | null;
+  /** A version of the App; its default one if absent. */
+  readonly appVersion?: string | null;
+  /** Where its members run, as the placement schema of the App says. */
+  readonly placement?: Readonly<Record<string, unknown>> | null;
+  /** Settings, as the parameters schema of the App says. */
+  readonly parameters?: Readonly<Record<string, unknown>> | null;
+  /** Stops the services of all members and keeps their state. */
+  readonly stopped?: boolean | null;
+  /** Keeps the platform from changing anything. Health is still reported. */
+  readonly paused?: boolean | null;
+};
+
+export type AppInstanceList = {
+  readonly items: readonly AppInstance[];
+  /** Version of the list. */
+  readonly version: string;
+  /** Present if there may be more: send it as the parameter `continue`. */
+  readonly continue?: string;
+};
+
+/** A node that takes part in an instance. Only the platform writes it. */
+export type AppMember = {
+  /** The same as `name`. */
+  readonly id: string;
+  /** Name, unique in its namespace. */
+  readonly name: string;
+  /** Differs from that of every other object, also of one with the same name. */
+  readonly uid: string;
+  /** The workspace, as the request named it. */
+  readonly workspace: string;
+  /** Namespace. */
+  readonly namespace?: string;
+  /** Labels, by which lists can be filtered. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Time of the creation. */
+  readonly createdAt: string;
+  /** User who created it. */
+  readonly createdBy?: string;
+  /** Set while the object ends. */
+  readonly deletingSince?: string;
+  /** Counts changes of the fields below. */
+  readonly generation?: number;
+  /** Changes with every change of the object. Send it back, or the ETag in If-Match, to change only what you have read. */
+  readonly version: string;
+  /** Name of the AppInstance. */
+  readonly instance: string;
+  /** Its role, one of the components of the App. */
+  readonly component: string;
+  /** Name of the Allocation that it runs on. */
+  readonly allocation: string;
+  /** Name of the node. */
+  readonly node: string;
+  /** The member as it is. */
+  readonly status?: {
+    /** Generation of the object that the status describes. */
+    readonly observedGeneration?: number;
+    /** State in one word. */
+    readonly state?: "pending" | "joining" | "running" | "draining" | "stopped" | "failed" | "removing" | "removed";
+    /** Whether an operation has completed that made it a part of the instance. */
+    readonly joined?: boolean;
+    /** Whether the operation `repair` may help. */
+    readonly repairable?: boolean;
+    /** How it is. */
+    readonly health?: "progressing" | "healthy" | "degraded" | "failed" | "unknown";
+    /** Why it waits or is not healthy. */
+    readonly message?: string;
+    /** Its address in the network of the nodes. */
+    readonly address?: string;
+    /** Where it serves, if it does. */
+    readonly endpoint?: string;
+    /** What the adapter has found out about it. */
+    readonly detail?: Readonly<Record<string, unknown>>;
+    /** The operation that runs, or the last one that ran. */
+    readonly lastOperation?: {
+      /** Name of the AppOperation. */
+      readonly id: string;
+      /** Type of the operation, such as `deploy` or `repair`. */
+      readonly type: string;
+      /** How far it is. */
+      readonly state: "pending" | "processing" | "retrying" | "succeeded" | "failed" | "cancelled" | "needs_intervention";
+      /** The step that is done now, or that failed. */
+      readonly step?: string;
+      /** What it waits for, or why it does not go on. */
+      readonly message?: string;
+      /** How much of the current work is done. */
+      readonly progress?: {
+        /** Steps that are done. */
+        readonly completed: number;
+        /** Steps in all. */
+        readonly total: number;
+      };
+      /** Attempts of the current step so far. */
+      readonly attempts?: number;
+      /** Attempts after which a person has to decide. */
+      readonly attemptLimit?: number;
+      /** When it is tried again. */
+      readonly nextRetryAt?: string;
+      /** When it began. */
+      readonly startedAt?: string;
+      /** When it ended. */
+      readonly finishedAt?: string;
+    };
+    /** The current problems, the most important first. */
+    readonly lastErrors?: readonly {
+      /** A word for programs, such as `ServerBootstrapTimeout`. */
+      readonly code: string;
+      /** Details for people. */
+      readonly message: string;
+      /** Name of the AppMember. */
+      readonly member?: string;
+      /** The step that failed. */
+      readonly step?: string;
+      /** The node and the name of the task that has the whole output, such as `gpu-1/app-x`. */
+      readonly task?: string;
+      /** The last lines of its output. */
+      readonly output?: string;
+      /** Whether the person who asked can fix it. */
+      readonly userFixable: boolean;
+      /** Whether trying again may help. */
+      readonly retryable: boolean;
+      /** When it was seen. */
+      readonly time?: string;
+    }[];
+    /** When its health was last looked at. */
+    readonly observedAt?: string;
+    /** Current state, one condition for each aspect. */
+    readonly conditions?: readonly ({
+      /** Name of the aspect, such as `Ready`. */
+      readonly type: string;
+      /** Whether the condition holds. */
+      readonly status: "True" | "False" | "Unknown";
+      /** `metadata.generation` of the object that the condition describes. */
+      readonly observedGeneration?: number;
+      /** Time at which `status` last changed. */
+      readonly lastTransitionTime: string;
+      /** A word in CamelCase for programs: why the condition has this status. */
+      readonly reason: string;
+      /** Details for people. */
+      readonly message: string;
+    })[];
+  };
+};
+
+export type AppMemberList = {
+  readonly items: readonly AppMember[];
+  /** Version of the list. */
+  readonly version: string;
+  /** Present if there may be more: send it as the parameter `continue`. */
+  readonly continue?: string;
+};
+
+/** Something that is done with an instance: begun by the platform after a change, or by a person. */
+export type AppOperation = {
+  /** The same as `name`. */
+  readonly id: string;
+  /** Name, unique in its namespace. */
+  readonly name: string;
+  /** Differs from that of every other object, also of one with the same name. */
+  readonly uid: string;
+  /** The workspace, as the request named it. */
+  readonly workspace: string;
+  /** Namespace. */
+  readonly namespace?: string;
+  /** Labels, by which lists can be filtered. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Time of the creation. */
+  readonly createdAt: string;
+  /** User who created it. */
+  readonly createdBy?: string;
+  /** Set while the object ends. */
+  readonly deletingSince?: string;
+  /** Counts changes of the fields below. */
+  readonly generation?: number;
+  /** Changes with every change of the object. Send it back, or the ETag in If-Match, to change only what you have read. */
+  readonly version: string;
+  /** Name of the AppInstance. */
+  readonly instance: string;
+  /** Type: one of the operations of every app, or of this one. */
+  readonly type: string;
+  /** Name of the AppMember, for an operation on one. */
+  readonly member?: string;
+  /** Parameters, as the schema of the operation says. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** Only plans: the steps are shown, and nothing is done. */
+  readonly dryRun: boolean;
+  /** Ends it at the next step. */
+  readonly cancelled: boolean;
+  /** The operation as it is. */
+  readonly status?: {
+    /** How far it is. */
+    readonly state?: "pending" | "processing" | "retrying" | "succeeded" | "failed" | "cancelled" | "needs_intervention";
+    /** The step that is done now, or that failed. */
+    readonly step?: string;
+    /** What it waits for, or why it does not go on. */
+    readonly message?: string;
+    /** How much of the current work is done. */
+    readonly progress?: {
+      /** Steps that are done. */
+      readonly completed: number;
+      /** Steps in all. */
+      readonly total: number;
+    };
+    /** Attempts of the current step so far. */
+    readonly attempts?: number;
+    /** Attempts after which a person has to decide. */
+    readonly attemptLimit?: number;
+    /** When it is tried again. */
+    readonly nextRetryAt?: string;
+    /** When it began. */
+    readonly startedAt?: string;
+    /** When it ended. */
+    readonly finishedAt?: string;
+    /** The plan. */
+    readonly steps?: readonly ({
+      /** Identifies the step within the operation. */
+      readonly id: string;
+      /** What it does, for people. */
+      readonly title: string;
+      /** Steps of one stage run side by side, after all of the stage before. */
+      readonly stage: number;
+      /** Name of the AppMember on whose node it runs. */
+      readonly member?: string;
+      /** The phase of the instance while it runs. */
+      readonly phase?: string;
+      /** How far it is. */
+      readonly state: "pending" | "running" | "succeeded" | "skipped" | "failed" | "cancelled";
+      /** Name of its NodeTask, in the namespace of the node. */
+      readonly task?: string;
+      /** How often it was tried. */
+      readonly attempts?: number;
+      /** How often it was tried since a person last asked for it. */
+      readonly tries?: number;
+      /** When it is tried again. */
+      readonly nextRetryAt?: string;
+      /** Why it waits or failed. */
+      readonly message?: string;
+      /** When it began. */
+      readonly startedAt?: string;
+      /** When it ended. */
+      readonly finishedAt?: string;
+    })[];
+    /** The current problems, the most important first. */
+    readonly errors?: readonly {
+      /** A word for programs, such as `ServerBootstrapTimeout`. */
+      readonly code: string;
+      /** Details for people. */
+      readonly message: string;
+      /** Name of the AppMember. */
+      readonly member?: string;
+      /** The step that failed. */
+      readonly step?: string;
+      /** The node and the name of the task that has the whole output, such as `gpu-1/app-x`. */
+      readonly task?: string;
+      /** The last lines of its output. */
+      readonly output?: string;
+      /** Whether the person who asked can fix it. */
+      readonly userFixable: boolean;
+      /** Whether trying again may help. */
+      readonly retryable: boolean;
+      /** When it was seen. */
+      readonly time?: string;
+    }[];
+    /** Generation of the instance that it works towards. */
+    readonly observedGeneration?: number;
+    /** Its place among the operations of the instance, in the order in which they began. */
+    readonly sequence?: number;
+    /** Hash of the wish that it works towards. */
+    readonly revision?: string;
+    /** What could not be removed from nodes. */
+    readonly residues?: readonly {
+      /** Name of the AppMember. */
+      readonly member: string;
+      /** Name of the node. */
+      readonly node: string;
+      /** The subject, such as a path, a mount or a network interface. */
+      readonly name: string;
+      /** The finding. */
+      readonly message: string;
+    }[];
+    /** What a person has to do, if the state is `needs_intervention`. */
+    readonly instructions?: string;
+  };
+};
+
+export type AppOperationList = {
+  readonly items: readonly AppOperation[];
+  /** Version of the list. */
+  readonly version: string;
+  /** Present if there may be more: send it as the parameter `continue`. */
+  readonly continue?: string;
+};
+
 /** A machine of the fleet, on which a node agent runs. Deleting it ends the identity of its agent at once. */
 export type Node = {
   /** The same as `name`. */
@@ -1240,6 +1872,72 @@ export type StockUnitsInput = {
   readonly count: number;
 };
 
+/** The steps that an operation would have. Nothing was done. */
+export type AppPlan = {
+  /** The members that the placement asks for. */
+  readonly members?: readonly string[];
+  readonly steps: readonly {
+    /** Identifies the step within the operation. */
+    readonly id: string;
+    /** What it does, for people. */
+    readonly title: string;
+    /** Steps of one stage run side by side, after all of the stage before. */
+    readonly stage: number;
+    /** The member on whose node it runs. */
+    readonly member?: string;
+    /** The phase of the instance while it runs. */
+    readonly phase?: string;
+  }[];
+};
+
+export type AppOperationRequest = {
+  /** Name. By default the server chooses one. */
+  readonly name?: string;
+  /** An operation of every app, or of this one: one of `status.allowedActions` of the instance. */
+  readonly type: string;
+  /** The member, for an operation on one. */
+  readonly member?: string;
+  /** Parameters of the operation. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** Only plan: the answer has the steps, and nothing is done. */
+  readonly dryRun?: boolean;
+};
+
+/** How an instance is used. */
+export type AppAccess = {
+  readonly endpoints?: readonly {
+    /** Purpose. */
+    readonly name: string;
+    /** Address. */
+    readonly address: string;
+  }[];
+  /** Whether a kubeconfig can be had. */
+  readonly kubeconfig?: boolean;
+  /** The member that gives shells. */
+  readonly shell?: string;
+  readonly notes?: readonly string[];
+};
+
+/** A kubeconfig, which `kubectl` reads as JSON, too. */
+export type Kubeconfig = Readonly<Record<string, unknown>>;
+
+export type AppEvents = {
+  readonly items: readonly {
+    /** `Normal` or `Warning`. */
+    readonly type: string;
+    /** A word for programs. */
+    readonly reason: string;
+    /** Details for people. */
+    readonly message: string;
+    /** How often it happened. */
+    readonly count: number;
+    /** First time. */
+    readonly firstSeen?: string;
+    /** Last time. */
+    readonly lastSeen?: string;
+  }[];
+};
+
 export type ModelCount = {
   /** Model of the GPUs. */
   readonly model: string;
@@ -1405,6 +2103,91 @@ export class CapstanApi {
     return this.#json({ method: 'GET', path: `/api/v1/offerings/${encodeURIComponent(id)}` }, options);
   }
 
+  /** List objects of the kind App, or follow their changes as server-sent events. */
+  listApps(options: { readonly limit?: number; readonly continue?: string; readonly label?: string } & CallOptions = {}): Promise<AppList> {
+    return this.#json({ method: 'GET', path: '/api/v1/app-runtime/apps', query: { limit: options.limit, continue: options.continue, label: options.label } }, options);
+  }
+
+  /** Read a App. */
+  getApp(id: string, options: CallOptions = {}): Promise<App> {
+    return this.#json({ method: 'GET', path: `/api/v1/app-runtime/apps/${encodeURIComponent(id)}` }, options);
+  }
+
+  /** List objects of the kind AppInstance, or follow their changes as server-sent events. */
+  listAppInstances(options: { readonly namespace?: string; readonly limit?: number; readonly continue?: string; readonly label?: string } & CallOptions = {}): Promise<AppInstanceList> {
+    return this.#json({ method: 'GET', path: '/api/v1/app-runtime/instances', query: { namespace: options.namespace, limit: options.limit, continue: options.continue, label: options.label } }, options);
+  }
+
+  /** Read a AppInstance. */
+  getAppInstance(id: string, options: { readonly namespace?: string } & CallOptions = {}): Promise<AppInstance> {
+    return this.#json({ method: 'GET', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}`, query: { namespace: options.namespace } }, options);
+  }
+
+  /** Create a AppInstance. */
+  createAppInstance(body: AppInstanceInput, options: { readonly namespace?: string; readonly dryRun?: boolean; readonly idempotencyKey?: string } & CallOptions = {}): Promise<AppPlan> {
+    return this.#json({ method: 'POST', path: '/api/v1/app-runtime/instances', query: { namespace: options.namespace, dryRun: options.dryRun }, headers: { 'idempotency-key': options.idempotencyKey }, body }, options);
+  }
+
+  /** Replace the labels and the fields of a AppInstance. */
+  replaceAppInstance(id: string, body: AppInstanceInput, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<AppInstance> {
+    return this.#json({ method: 'PUT', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch }, body }, options);
+  }
+
+  /** Change some fields of a AppInstance. */
+  patchAppInstance(id: string, body: AppInstancePatch, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<AppInstance> {
+    return this.#json({ method: 'PATCH', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch }, body, type: 'application/merge-patch+json' }, options);
+  }
+
+  /** Delete a AppInstance. */
+  deleteAppInstance(id: string, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<AppInstance | undefined> {
+    return this.#json({ method: 'DELETE', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch } }, options);
+  }
+
+  /** Stop the services of all members and keep their state. */
+  stopAppInstance(id: string, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<AppInstance> {
+    return this.#json({ method: 'POST', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/stop`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch } }, options);
+  }
+
+  /** Start an instance that was stopped. */
+  startAppInstance(id: string, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<AppInstance> {
+    return this.#json({ method: 'POST', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/start`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch } }, options);
+  }
+
+  /** Keep the platform from changing anything of an instance. */
+  pauseAppInstance(id: string, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<AppInstance> {
+    return this.#json({ method: 'POST', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/pause`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch } }, options);
+  }
+
+  /** Let the platform change an instance again. */
+  unpauseAppInstance(id: string, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<AppInstance> {
+    return this.#json({ method: 'POST', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/unpause`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch } }, options);
+  }
+
+  /** List objects of the kind AppMember, or follow their changes as server-sent events. */
+  listAppMembers(options: { readonly namespace?: string; readonly limit?: number; readonly continue?: string; readonly label?: string } & CallOptions = {}): Promise<AppMemberList> {
+    return this.#json({ method: 'GET', path: '/api/v1/app-runtime/members', query: { namespace: options.namespace, limit: options.limit, continue: options.continue, label: options.label } }, options);
+  }
+
+  /** Read a AppMember. */
+  getAppMember(id: string, options: { readonly namespace?: string } & CallOptions = {}): Promise<AppMember> {
+    return this.#json({ method: 'GET', path: `/api/v1/app-runtime/members/${encodeURIComponent(id)}`, query: { namespace: options.namespace } }, options);
+  }
+
+  /** List objects of the kind AppOperation, or follow their changes as server-sent events. */
+  listAppOperations(options: { readonly namespace?: string; readonly limit?: number; readonly continue?: string; readonly label?: string } & CallOptions = {}): Promise<AppOperationList> {
+    return this.#json({ method: 'GET', path: '/api/v1/app-runtime/operations', query: { namespace: options.namespace, limit: options.limit, continue: options.continue, label: options.label } }, options);
+  }
+
+  /** Read a AppOperation. */
+  getAppOperation(id: string, options: { readonly namespace?: string } & CallOptions = {}): Promise<AppOperation> {
+    return this.#json({ method: 'GET', path: `/api/v1/app-runtime/operations/${encodeURIComponent(id)}`, query: { namespace: options.namespace } }, options);
+  }
+
+  /** Delete a AppOperation. */
+  deleteAppOperation(id: string, options: { readonly namespace?: string; readonly ifMatch?: string } & CallOptions = {}): Promise<AppOperation | undefined> {
+    return this.#json({ method: 'DELETE', path: `/api/v1/app-runtime/operations/${encodeURIComponent(id)}`, query: { namespace: options.namespace }, headers: { 'if-match': options.ifMatch } }, options);
+  }
+
   /** List objects of the kind GPUNode, or follow their changes as server-sent events. */
   listNodes(options: { readonly limit?: number; readonly continue?: string; readonly label?: string } & CallOptions = {}): Promise<NodeList> {
     return this.#json({ method: 'GET', path: '/api/v1/operator/nodes', query: { limit: options.limit, continue: options.continue, label: options.label } }, options);
@@ -1438,6 +2221,36 @@ export class CapstanApi {
   /** End a job. Things that it has done stay. */
   cancelOperatorJob(id: string, options: { readonly ifMatch?: string } & CallOptions = {}): Promise<OperatorJob> {
     return this.#json({ method: 'POST', path: `/api/v1/operator/jobs/${encodeURIComponent(id)}/cancel`, headers: { 'if-match': options.ifMatch } }, options);
+  }
+
+  /** List the members of an instance: its nodes, their state, health and problems. */
+  readAppInstanceMembers(id: string, options: { readonly namespace?: string } & CallOptions = {}): Promise<AppMemberList> {
+    return this.#json({ method: 'GET', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/members`, query: { namespace: options.namespace } }, options);
+  }
+
+  /** List the operations of an instance with their steps. */
+  readAppInstanceOperations(id: string, options: { readonly namespace?: string } & CallOptions = {}): Promise<AppOperationList> {
+    return this.#json({ method: 'GET', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/operations`, query: { namespace: options.namespace } }, options);
+  }
+
+  /** Begin an operation, such as `repair` or `retry`. With `dryRun`, answer with its steps instead. */
+  beginAppOperation(id: string, body: AppOperationRequest, options: { readonly namespace?: string; readonly idempotencyKey?: string } & CallOptions = {}): Promise<AppPlan> {
+    return this.#json({ method: 'POST', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/operations`, query: { namespace: options.namespace }, headers: { 'idempotency-key': options.idempotencyKey }, body }, options);
+  }
+
+  /** Read how an instance is used. */
+  getAppInstanceAccess(id: string, options: { readonly namespace?: string } & CallOptions = {}): Promise<AppAccess> {
+    return this.#json({ method: 'GET', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/access`, query: { namespace: options.namespace } }, options);
+  }
+
+  /** Make a kubeconfig for the Kubernetes API of an instance, with your own token. */
+  getAppInstanceKubeconfig(id: string, options: { readonly namespace?: string; readonly server?: string } & CallOptions = {}): Promise<Kubeconfig> {
+    return this.#json({ method: 'GET', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/kubeconfig`, query: { namespace: options.namespace, server: options.server } }, options);
+  }
+
+  /** List the events of an instance, the newest last. */
+  getAppInstanceEvents(id: string, options: { readonly namespace?: string } & CallOptions = {}): Promise<AppEvents> {
+    return this.#json({ method: 'GET', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/events`, query: { namespace: options.namespace } }, options);
   }
 
   /** Count the GPUs of the fleet by model and pool. Needs the right to read nodes and bookings in root:platform. */

@@ -335,6 +335,10 @@ export class Work implements StepWork<Scene, Step> {
     const shown =
       operation.spec.dryRun && view.kind === 'clear' ? withTargets([...this.#members.values()], view.targets, this.#instance) : undefined;
     if (operation.spec.dryRun && view.kind === 'problem') return view;
+    if (operation.spec.dryRun && view.kind === 'waiting' && this.#members.size === 0) {
+      const problem = { code: 'AllocationPending', message: view.message, userFixable: true, retryable: true };
+      return { kind: 'problem', problem, isUnavailable: false };
+    }
     const values = await this.#read();
     const scripts = { hashOf: (name: string) => scriptHash(copies, name) };
     const plan = await askPlan(() => this.#adapter(), { subject: this.#subject(shown), operation, values, scripts });

@@ -77,6 +77,24 @@ describe('installProduct', () => {
     expect(alone.written).toContain('APIBinding small.capstan.dev');
   });
 
+  test('gives the account rights in single namespaces', async () => {
+    const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
+    const { objects } = await outcome({ ...small, namespaces: [{ name: 'small', rules }] }, all);
+    expect(objects.get('Namespace small')).toBeDefined();
+    expect(objects.get('Role capstan:product:small')).toMatchObject({ metadata: { namespace: 'small' }, rules });
+    expect(objects.get('RoleBinding capstan:product:small')?.['subjects']).toMatchObject([{ kind: 'ServiceAccount', name: 'small' }]);
+  });
+
+  test('renews its own objects with all defaults, and waits until their kind is served', async () => {
+    const object = { apiVersion: 'wind.capstan.dev/v1alpha1', kind: 'Mill', metadata: { name: 'a', namespace: 'default' }, spec: {} };
+    const bringing: Product = { ...small, content: () => [{ kind: mill, object }] };
+    expect((await outcome(bringing, all)).error).toMatchObject({ message: 'root:platform does not serve mills yet' });
+    const { actions } = server(all);
+    const renewed: KubeObject[] = [];
+    await installProduct(bringing, [bringing], { ...actions, renew: async (_kind, one) => renewed.push(one) > 0 });
+    expect(renewed).toMatchObject([{ metadata: { annotations: { 'capstan.dev/applied': expect.any(String) } }, spec: { sails: 4 } }]);
+  });
+
   test('lets reporters write status', async () => {
     const { objects } = await outcome({ ...small, reporters: ['agents'] }, all);
     expect(objects.get('ClusterRoleBinding capstan:product:small:reporters')?.['subjects']).toMatchObject([

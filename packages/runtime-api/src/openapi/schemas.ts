@@ -1,5 +1,6 @@
 import { modernSchema, problemCodes, usageGroups } from '@capstan/api';
 import { isObject, type Json, type JsonObject } from '@capstan/machinery';
+import { restField } from '../resources/mapping.ts';
 import type { RestResource } from '../resources/resource.ts';
 
 export const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
@@ -17,9 +18,9 @@ export function resourceSchemas(resource: RestResource): JsonObject {
   const { singular, kind, phases, verbs } = resource;
   const { spec, status } = kind.versions[kind.version]!;
   const { properties = {}, required = [] } = spec === undefined ? {} : plain(modernSchema(spec.json));
-  const fields = properties as JsonObject;
+  const fields: JsonObject = Object.fromEntries(Object.entries(properties as JsonObject).map(([name, one]) => [restField(name), one]));
   const withDefault = Object.keys(fields).filter((name) => isObject(fields[name]) && 'default' in fields[name]);
-  const needed = required as string[];
+  const needed = (required as string[]).map(restField);
   const read: JsonObject = {
     type: 'object',
     description: kind.description,
@@ -30,7 +31,9 @@ export function resourceSchemas(resource: RestResource): JsonObject {
       uid: text('Differs from that of every other object, also of one with the same name.'),
       workspace: text('The workspace, as the request named it.'),
       ...(kind.namespaced && { namespace: text('Namespace.') }),
-      ...(phases && { phase: text('State in one word.', { enum: [...phases] }) }),
+      ...(phases
+        ? { phase: text('State in one word.', { enum: [...phases] }) }
+        : hasPhase(status?.json) && { phase: text('State in one word.') }),
       labels,
       createdAt: text('Time of the creation.', { format: 'date-time' }),
       createdBy: text('User who created it.'),
@@ -73,6 +76,10 @@ export function resourceSchemas(resource: RestResource): JsonObject {
       },
     },
   };
+}
+
+function hasPhase(status: JsonObject | undefined): boolean {
+  return isObject(status?.['properties']) && 'phase' in status['properties'];
 }
 
 /** Fields of a patch are partial too, so only their kind is described. */
@@ -174,6 +181,78 @@ export const ownSchemas: JsonObject = {
     properties: {
       offering: text('Name of the offering.'),
       count: { type: 'integer', description: 'How many warm units it should have at least.', minimum: 1, maximum: 1024 },
+    },
+  },
+  AppPlan: {
+    type: 'object',
+    description: 'The steps that an operation would have. Nothing was done.',
+    required: ['steps'],
+    properties: {
+      members: {
+        type: 'array',
+        description: 'The members that the placement asks for.',
+        items: { type: 'string' },
+      },
+      steps: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['id', 'title', 'stage'],
+          properties: {
+            id: text('Identifies the step within the operation.'),
+            title: text('What it does, for people.'),
+            stage: count('Steps of one stage run side by side, after all of the stage before.'),
+            member: text('The member on whose node it runs.'),
+            phase: text('The phase of the instance while it runs.'),
+          },
+        },
+      },
+    },
+  },
+  AppOperationRequest: {
+    type: 'object',
+    required: ['type'],
+    properties: {
+      name: text('Name. By default the server chooses one.', { maxLength: 253 }),
+      type: text('An operation of every app, or of this one: one of `status.allowedActions` of the instance.'),
+      member: text('The member, for an operation on one.'),
+      parameters: { type: 'object', description: 'Parameters of the operation.' },
+      dryRun: { type: 'boolean', description: 'Only plan: the answer has the steps, and nothing is done.', default: false },
+    },
+  },
+  AppAccess: {
+    type: 'object',
+    description: 'How an instance is used.',
+    properties: {
+      endpoints: {
+        type: 'array',
+        items: { type: 'object', required: ['name', 'address'], properties: { name: text('Purpose.'), address: text('Address.') } },
+      },
+      kubeconfig: { type: 'boolean', description: 'Whether a kubeconfig can be had.' },
+      shell: text('The member that gives shells.'),
+      notes: { type: 'array', items: text('A note.') },
+    },
+  },
+  Kubeconfig: { type: 'object', description: 'A kubeconfig, which `kubectl` reads as JSON, too.' },
+  AppEvents: {
+    type: 'object',
+    required: ['items'],
+    properties: {
+      items: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['type', 'reason', 'message', 'count'],
+          properties: {
+            type: text('`Normal` or `Warning`.'),
+            reason: text('A word for programs.'),
+            message: text('Details for people.'),
+            count: count('How often it happened.'),
+            firstSeen: text('First time.', { format: 'date-time' }),
+            lastSeen: text('Last time.', { format: 'date-time' }),
+          },
+        },
+      },
     },
   },
   ModelCount: modelCount,

@@ -1,4 +1,6 @@
 import { operationIdAnnotation, restPath } from '@capstan/api';
+import { PretendFleet } from '@capstan/compute/testing';
+import { pretendAgents } from '@capstan/fleet/testing';
 import { type JsonObject, type KubeObject, textOf } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CapstanApi, ProblemError } from '../../generated/client.ts';
@@ -308,6 +310,90 @@ describe('usage', () => {
     expect((await rest.ask(`${restPath}/usage`, { token: nobody })).body['code']).toBe('forbidden');
     expect((await rest.ask(`${restPath}/usage?from=yesterday`)).body).toMatchObject({ code: 'invalid_request', reason: 'BadRequest' });
     expect((await rest.ask(`${restPath}/usage?group_by=user`)).body['code']).toBe('invalid_parameter');
+  });
+});
+
+describe('an app instance', () => {
+  const runtime = `${restPath}/app-runtime`;
+  const instances = `${runtime}/instances`;
+  const body = { app: 'pair', placement: { leader_allocation_id: 'whole' } };
+
+  test('needs an allocation of a whole node', async () => {
+    await new PretendFleet(rest.cloud.platform).makePool('metal', { exclusive: true });
+    await expect
+      .poll(async () => (await rest.ask(`${restPath}/allocations`, { method: 'POST', body: { name: 'whole', offering: 'metal' } })).status)
+      .toBe(201);
+    await expect.poll(async () => (await rest.ask(`${restPath}/allocations/whole`)).body['phase'], { timeout: 10_000 }).toBe('Active');
+  });
+
+  test('has an app of the catalog', async () => {
+    expect((await rest.ask(`${runtime}/apps`)).body['items']).toMatchObject([{ id: 'pair', displayName: 'A pair' }]);
+    expect((await rest.ask(`${runtime}/apps/pair`)).status).toBe(200);
+  });
+
+  test('is planned before it exists', async () => {
+    const plan = await rest.ask(`${instances}?dryRun=true`, { method: 'POST', body });
+    expect([plan.status, plan.body]).toMatchObject([
+      200,
+      {
+        members: [expect.stringMatching(/^whole-/)],
+        steps: [{ stage: 1 }, { stage: 2, title: 'Say hello', phase: 'leading' }, { stage: 4 }],
+      },
+    ]);
+    expect((await rest.ask(instances)).body['items']).toEqual([]);
+    const wrong = await rest.ask(`${instances}?dryRun=true`, { method: 'POST', body: { app: 'pair', placement: { leader: 'x' } } });
+    expect(wrong.body).toMatchObject({
+      code: 'validation_failed',
+      detail: expect.stringContaining('placement.leader_allocation_id: Required value'),
+    });
+  });
+
+  test('is deployed, used, operated and deleted', async () => {
+    await using _agents = pretendAgents(rest.cloud.platform);
+    const made = await rest.ask(instances, {
+      method: 'POST',
+      body: { name: 'two', ...body, appVersion: '1' },
+      headers: { 'idempotency-key': 'k' },
+    });
+    expect([made.status, made.body]).toMatchObject([201, { id: 'two', appVersion: '1', version: expect.stringMatching(/^\d+$/) }]);
+    const state = async () => ((await rest.ask(`${instances}/two`)).body['status'] as JsonObject | undefined)?.['state'];
+    await expect.poll(state, { timeout: 10_000 }).toBe('running');
+    const members = (await rest.ask(`${instances}/two/members`)).body['items'] as JsonObject[];
+    expect(members).toMatchObject([{ component: 'leader', allocation: 'whole', instance: 'two' }]);
+    expect((await rest.ask(`${runtime}/members`)).body['items']).toHaveLength(1);
+    expect((await rest.ask(`${runtime}/members/${textOf(members[0]!['id'])}`)).status).toBe(200);
+    expect((await rest.ask(`${instances}/two/access`)).body).toMatchObject({ endpoints: [{ name: 'greeting' }] });
+    expect((await rest.ask(`${instances}/two/kubeconfig?server=https://x:1`)).body).toMatchObject({ code: 'not_found' });
+    expect((await rest.ask(`${instances}/two/logs`)).text).toBe('');
+    await expect
+      .poll(async () => ((await rest.ask(`${instances}/two/events`)).body['items'] as JsonObject[]).map(({ reason }) => reason))
+      .toContain('OperationSucceeded');
+    const shown = await rest.ask(`${instances}/two/operations`, { method: 'POST', body: { type: 'decommission', dryRun: true } });
+    expect([shown.status, shown.body]).toMatchObject([200, { steps: [{ title: expect.stringContaining('Remove everything') }] }]);
+    const begun = await rest.ask(`${instances}/two/operations`, {
+      method: 'POST',
+      body: { type: 'wave', member: textOf(members[0]!['id']) },
+    });
+    expect(begun.status).toBe(201);
+    const operation = `${runtime}/operations/${textOf(begun.body['id'])}`;
+    await expect
+      .poll(async () => ((await rest.ask(operation)).body['status'] as JsonObject)['state'], { timeout: 10_000 })
+      .toBe('succeeded');
+    expect((await rest.ask(`${instances}/two/operations`)).body['items']).toHaveLength(2);
+    expect((await rest.ask(`${runtime}/operations`)).body['items']).toHaveLength(2);
+    expect((await rest.ask(operation, { method: 'DELETE' })).status).toBeLessThan(300);
+    for (const [action, field, value] of [
+      ['pause', 'paused', true],
+      ['unpause', 'paused', false],
+      ['stop', 'stopped', true],
+      ['start', 'stopped', false],
+    ] as const)
+      expect((await rest.ask(`${instances}/two/${action}`, { method: 'POST' })).body[field]).toBe(value);
+    expect((await rest.ask(`${instances}/two`, { method: 'PATCH', body: { labels: { a: 'b' } } })).status).toBe(200);
+    const replace = () => rest.ask(`${instances}/two`, { method: 'PUT', body: { name: 'two', ...body } });
+    await expect.poll(async () => (await replace()).status).toBe(200);
+    await rest.ask(`${instances}/two`, { method: 'DELETE' });
+    await expect.poll(async () => (await rest.ask(`${instances}/two`)).status, { timeout: 10_000 }).toBe(404);
   });
 });
 

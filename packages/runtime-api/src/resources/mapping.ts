@@ -23,10 +23,16 @@ export const writableMembers = ['name', 'labels'] as const;
 /** An object as the REST API shows it: its spec is not nested. */
 export type RestObject = JsonObject & { readonly id: string };
 
-/** The names of the fields of the spec. */
-export function specFields({ kind }: RestResource): readonly string[] {
+/** A field of a spec whose name every object has already, and its name here. */
+const renamed: Readonly<Record<string, string>> = { version: 'appVersion' };
+
+export const restField = (field: string): string => renamed[field] ?? field;
+
+/** The fields of the spec, by their names here. */
+function specFields({ kind }: RestResource): ReadonlyMap<string, string> {
   const { spec } = kind.versions[kind.version]!;
-  return isObject(spec?.json['properties']) ? Object.keys(spec.json['properties']) : [];
+  const fields = isObject(spec?.json['properties']) ? Object.keys(spec.json['properties']) : [];
+  return new Map(fields.map((field) => [restField(field), field]));
 }
 
 export function toRest(object: KubeObject, workspace: string): RestObject {
@@ -48,7 +54,7 @@ export function toRest(object: KubeObject, workspace: string): RestObject {
     ...(deletionTimestamp !== undefined && { deletingSince: deletionTimestamp }),
     ...(metadata.generation !== undefined && { generation: metadata.generation }),
     version: metadata.resourceVersion ?? '',
-    ...spec,
+    ...Object.fromEntries(Object.entries(spec ?? {}).map(([field, value]) => [restField(field), value])),
     ...(status !== undefined && { status }),
   };
 }
@@ -63,7 +69,7 @@ export interface Wanted {
 }
 
 export function fromRest(resource: RestResource, body: JsonObject): Wanted {
-  const known = new Set<string>(specFields(resource));
+  const known = specFields(resource);
   const others = new Set<string>([...readOnlyMembers, ...writableMembers]);
   const unknown = Object.keys(body).filter((key) => !known.has(key) && !others.has(key));
   if (unknown.length > 0) {
@@ -72,7 +78,9 @@ export function fromRest(resource: RestResource, body: JsonObject): Wanted {
   }
   const name = textMember(body, 'name');
   const version = textMember(body, 'version');
-  const spec = Object.fromEntries(Object.entries(body).filter(([key]) => known.has(key)));
+  const spec = Object.fromEntries(
+    Object.entries(body).flatMap(([key, value]) => (known.has(key) ? [[known.get(key)!, value]] : [])),
+  ) as JsonObject;
   return { name, version, labels: body['labels'], spec };
 }
 

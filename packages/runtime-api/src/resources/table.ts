@@ -1,6 +1,10 @@
 import {
   allocationKind,
   allocationPhases,
+  appInstanceKind,
+  appKind,
+  appMemberKind,
+  appOperationKind,
   gpuNodeKind,
   gpuStorageKind,
   gpuUnitKind,
@@ -11,6 +15,28 @@ import {
   unitPhases,
 } from '@capstan/api';
 import type { RestResource } from './resource.ts';
+
+/** Members are read through their instance, and by name. */
+export const appMembers: RestResource = {
+  path: 'app-runtime/members',
+  kind: appMemberKind,
+  singular: 'AppMember',
+  plural: 'AppMembers',
+  place: 'caller',
+  verbs: ['list', 'get'],
+  namePrefix: 'member-',
+};
+
+/** Operations are read and begun through their instance, and read by name. */
+export const appOperations: RestResource = {
+  path: 'app-runtime/operations',
+  kind: appOperationKind,
+  singular: 'AppOperation',
+  plural: 'AppOperations',
+  place: 'caller',
+  verbs: ['list', 'get', 'delete'],
+  namePrefix: 'operation-',
+};
 
 /** Everything that the REST API offers of kinds. Routes, documentation and the client follow this table. */
 export const restResources: readonly RestResource[] = [
@@ -65,6 +91,32 @@ export const restResources: readonly RestResource[] = [
     verbs: ['list', 'get'],
     namePrefix: 'offering-',
   },
+  {
+    path: 'app-runtime/apps',
+    kind: appKind,
+    singular: 'App',
+    plural: 'Apps',
+    place: 'caller',
+    verbs: ['list', 'get'],
+    namePrefix: 'app-',
+  },
+  {
+    path: 'app-runtime/instances',
+    kind: appInstanceKind,
+    singular: 'AppInstance',
+    plural: 'AppInstances',
+    place: 'caller',
+    verbs: ['list', 'get', 'create', 'replace', 'patch', 'delete'],
+    namePrefix: 'app-',
+    actions: [
+      { name: 'stop', summary: 'Stop the services of all members and keep their state.', spec: { stopped: true } },
+      { name: 'start', summary: 'Start an instance that was stopped.', spec: { stopped: false } },
+      { name: 'pause', summary: 'Keep the platform from changing anything of an instance.', spec: { paused: true } },
+      { name: 'unpause', summary: 'Let the platform change an instance again.', spec: { paused: false } },
+    ],
+  },
+  appMembers,
+  appOperations,
   {
     path: 'operator/nodes',
     kind: gpuNodeKind,

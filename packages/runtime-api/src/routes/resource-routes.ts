@@ -1,22 +1,18 @@
+import { truth } from '../http/parameters.ts';
 import { createOne } from '../resources/creating.ts';
 import { sendEvents, wantsEvents } from '../resources/events.ts';
 import { sendLogs } from '../resources/logs.ts';
 import { getOne, largestPage, listSome } from '../resources/reading.ts';
 import type { RestResource, Verb } from '../resources/resource.ts';
 import { act, deleteOne, patchOne, replaceOne } from '../resources/writing.ts';
+import type { Handler } from './call.ts';
+import { idempotencyKey, namespace } from './parameters.ts';
 import type { Parameter, Route } from './route.ts';
 
-const namespace: Parameter = { name: 'namespace', description: 'Namespace.', schema: { type: 'string', default: 'default' } };
 const ifMatch: Parameter = {
   name: 'If-Match',
   description: 'The ETag that was read. The request is refused if the object has changed since.',
   schema: { type: 'string' },
-  place: 'header',
-};
-export const idempotencyKey: Parameter = {
-  name: 'Idempotency-Key',
-  description: 'Makes the request safe to repeat: as long as the object exists, the same key and body have the same answer.',
-  schema: { type: 'string', maxLength: 255 },
   place: 'header',
 };
 const whole = (name: string, description: string, maximum?: number): Parameter => ({
@@ -26,8 +22,16 @@ const whole = (name: string, description: string, maximum?: number): Parameter =
 });
 const flag = (name: string, description: string): Parameter => ({ name, description, schema: { type: 'boolean', default: false } });
 
+/** An answer to `POST` with `dryRun`, which creates nothing. */
+export interface Preview {
+  readonly description: string;
+  /** The name of the schema of the answer. */
+  readonly schema: string;
+  readonly handler: Handler;
+}
+
 /** All routes of a resource. */
-export function resourceRoutes(resource: RestResource): Route[] {
+export function resourceRoutes(resource: RestResource, preview?: Preview): Route[] {
   const { path, singular, plural, verbs, kind, actions = [], hasLogs = false } = resource;
   const collection = `/${path}`;
   const one = `/${path}/{id}`;
@@ -62,10 +66,13 @@ export function resourceRoutes(resource: RestResource): Route[] {
       operationId: `create${singular}`,
       tag,
       summary: `Create a ${thing}.`,
-      parameters: [...own, idempotencyKey],
+      parameters: [...own, idempotencyKey, ...(preview ? [flag('dryRun', preview.description)] : [])],
       body: `${singular}Input`,
-      responses: { 201: { description: `The new ${thing}.`, schema: singular } },
-      handler: (call) => createOne(resource, call),
+      responses: {
+        ...(preview && { 200: { description: 'The plan, if `dryRun` is set.', schema: preview.schema } }),
+        201: { description: `The new ${thing}.`, schema: singular },
+      },
+      handler: (call) => (preview !== undefined && truth(call.query, 'dryRun') ? preview.handler(call) : createOne(resource, call)),
     },
     replace: {
       method: 'PUT',

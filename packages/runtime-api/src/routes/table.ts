@@ -1,9 +1,12 @@
 import { usageGroups } from '@capstan/api';
+import { previewInstance } from '../apps/operations.ts';
+import { appRoutes } from '../apps/routes.ts';
 import { readInventory } from '../operator/inventory.ts';
 import { queueStockUnits } from '../operator/stock-units.ts';
 import { restResources } from '../resources/table.ts';
 import { readUsage } from '../usage/usage.ts';
-import { idempotencyKey, resourceRoutes } from './resource-routes.ts';
+import { idempotencyKey } from './parameters.ts';
+import { type Preview, resourceRoutes } from './resource-routes.ts';
 import type { Route } from './route.ts';
 
 const inventory: Route = {
@@ -48,5 +51,23 @@ const usage: Route = {
   handler: readUsage,
 };
 
+/** Resources whose creation can be shown without being done. */
+const previews: ReadonlyMap<string, Preview> = new Map([
+  [
+    'app-runtime/instances',
+    {
+      description: 'Only plan: the answer has the members and steps, and nothing is created.',
+      schema: 'AppPlan',
+      handler: previewInstance,
+    },
+  ],
+]);
+
 /** The routes that need nothing but the request. Those about the server itself are added where it is composed. */
-export const productRoutes: readonly Route[] = [...restResources.flatMap(resourceRoutes), inventory, stockUnits, usage];
+export const productRoutes: readonly Route[] = [
+  ...restResources.flatMap((resource) => resourceRoutes(resource, previews.get(resource.path))),
+  ...appRoutes,
+  inventory,
+  stockUnits,
+  usage,
+];

@@ -1,3 +1,5 @@
+import { appsProduct } from '@capstan/apps';
+import { pair } from '@capstan/apps/testing';
 import { type Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import { computeProduct } from '@capstan/compute';
 import { fleet } from '@capstan/fleet';
@@ -73,7 +75,8 @@ export async function startRest(limits: Partial<RestLimits> = {}): Promise<Rest>
   // Nobody renews Leases for the nodes of these tests, and the tests say how units are.
   const compute = computeProduct();
   const ordersOnly = { ...compute, controllers: compute.controllers.filter(({ name }) => name === 'allocations' || name === 'stock') };
-  const cloud = stack.use(await startCloud({ products: [{ ...fleet, controllers: [] }, ordersOnly, operator], tenants: 1 }));
+  const apps = appsProduct({ adapters: [pair], readOutput: async () => ({ kind: 'read', text: 'ok\n' }) });
+  const cloud = stack.use(await startCloud({ products: [{ ...fleet, controllers: [] }, ordersOnly, apps, operator], tenants: 1 }));
   const [tenant] = cloud.tenants as [Tenant];
   const log: string[] = [];
   const connection = connectionOf(loadKubeconfig({ path: cloud.server.kubeconfigPath }));

@@ -1,0 +1,94 @@
+import { idempotencyKey, namespace } from '../routes/parameters.ts';
+import type { Route } from '../routes/route.ts';
+import { readAccess, readEvents, readKubeconfig, readLogs } from './access.ts';
+import { listMembers, listOperations } from './instance.ts';
+import { beginOperation } from './operations.ts';
+
+const one = '/app-runtime/instances/{id}';
+const tag = 'app-runtime/instances';
+
+/** Everything about an instance that is not the instance itself. */
+export const appRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: `${one}/members`,
+    operationId: 'readAppInstanceMembers',
+    tag,
+    summary: 'List the members of an instance: its nodes, their state, health and problems.',
+    parameters: [namespace],
+    responses: { 200: { description: 'All members.', schema: 'AppMemberList' } },
+    handler: listMembers,
+  },
+  {
+    method: 'GET',
+    path: `${one}/operations`,
+    operationId: 'readAppInstanceOperations',
+    tag,
+    summary: 'List the operations of an instance with their steps.',
+    parameters: [namespace],
+    responses: { 200: { description: 'The operations that are kept.', schema: 'AppOperationList' } },
+    handler: listOperations,
+  },
+  {
+    method: 'POST',
+    path: `${one}/operations`,
+    operationId: 'beginAppOperation',
+    tag,
+    summary: 'Begin an operation, such as `repair` or `retry`. With `dryRun`, answer with its steps instead.',
+    parameters: [namespace, idempotencyKey],
+    body: 'AppOperationRequest',
+    responses: {
+      200: { description: 'The plan, if `dryRun` is set.', schema: 'AppPlan' },
+      201: { description: 'The operation.', schema: 'AppOperation' },
+    },
+    handler: beginOperation,
+  },
+  {
+    method: 'GET',
+    path: `${one}/access`,
+    operationId: 'getAppInstanceAccess',
+    tag,
+    summary: 'Read how an instance is used.',
+    parameters: [namespace],
+    responses: { 200: { description: 'Its addresses and notes.', schema: 'AppAccess' } },
+    handler: readAccess,
+  },
+  {
+    method: 'GET',
+    path: `${one}/kubeconfig`,
+    operationId: 'getAppInstanceKubeconfig',
+    tag,
+    summary: 'Make a kubeconfig for the Kubernetes API of an instance, with your own token.',
+    parameters: [
+      namespace,
+      {
+        name: 'server',
+        description: 'Address of the API server as you reach it: `https://capstan.example.com:6443`.',
+        schema: { type: 'string' },
+      },
+    ],
+    responses: { 200: { description: 'The kubeconfig, as JSON.', schema: 'Kubeconfig' } },
+    handler: readKubeconfig,
+  },
+  {
+    method: 'GET',
+    path: `${one}/events`,
+    operationId: 'getAppInstanceEvents',
+    tag,
+    summary: 'List the events of an instance, the newest last.',
+    parameters: [namespace],
+    responses: { 200: { description: 'The events.', schema: 'AppEvents' } },
+    handler: readEvents,
+  },
+  {
+    method: 'GET',
+    path: `${one}/logs`,
+    operationId: 'getAppInstanceLogs',
+    tag,
+    summary: 'Read the last lines of the output of steps that have failed.',
+    parameters: [namespace],
+    responses: { 200: { description: 'The output.', type: 'text/plain' } },
+    isStream: true,
+    handler: readLogs,
+  },
+];
