@@ -56,6 +56,27 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => workspace,
+    path: '/apps',
+    component: lazyRouteComponent(() => import('./pages/apps/app-list.tsx'), 'AppList'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/apps/$namespace/$name',
+    validateSearch: withTab,
+    component: lazyRouteComponent(() => import('./pages/apps/instance-detail.tsx'), 'InstanceDetail'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/catalog',
+    component: lazyRouteComponent(() => import('./pages/catalog/catalog.tsx'), 'Catalog'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
+    path: '/catalog/$app',
+    component: lazyRouteComponent(() => import('./pages/catalog/new-instance.tsx'), 'NewInstance'),
+  }),
+  createRoute({
+    getParentRoute: () => workspace,
     path: '/storages',
     component: lazyRouteComponent(() => import('./pages/storages/storage-list.tsx'), 'StorageList'),
   }),

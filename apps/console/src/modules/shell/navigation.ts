@@ -15,6 +15,8 @@ export const destinations: readonly (readonly Destination[])[] = [
   [{ label: 'Home', to: '/w/$workspace', icon: 'home', words: 'attention active overview' }],
   [
     { label: 'GPU units', to: '/w/$workspace/units', icon: 'unit', words: 'jobs training programs run' },
+    { label: 'Apps', to: '/w/$workspace/apps', icon: 'app', words: 'slurm kubernetes clusters instances' },
+    { label: 'Catalog', to: '/w/$workspace/catalog', icon: 'catalog', words: 'apps deploy slurm kubernetes' },
     { label: 'Storage', to: '/w/$workspace/storages', icon: 'storage', words: 'volumes files data' },
     { label: 'Allocations', to: '/w/$workspace/allocations', icon: 'allocation', words: 'queue orders offerings waiting' },
   ],

@@ -1,4 +1,4 @@
-import { gpuNodeKind, gpuStorageKind, gpuUnitKind, platformWorkspace } from '@capstan/api';
+import { appInstanceKind, appKind, gpuNodeKind, gpuStorageKind, gpuUnitKind, platformWorkspace } from '@capstan/api';
 import { Modal } from '@mantine/core';
 import { type NavigateOptions, useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useMemo, useState } from 'react';
@@ -27,6 +27,8 @@ function useChoices(): readonly Choice[] {
   const workspace = useWorkspace();
   const { isPlatformOwner } = usePerson();
   const units = useLive(gpuUnitKind, { workspace });
+  const instances = useLive(appInstanceKind, { workspace });
+  const apps = useLive(appKind, { workspace });
   const storages = useLive(gpuStorageKind, { workspace });
   const nodes = useLive(isPlatformOwner ? gpuNodeKind : undefined, { workspace: platformWorkspace });
   return useMemo(() => {
@@ -46,6 +48,7 @@ function useChoices(): readonly Choice[] {
     const objects = (
       [
         [units, 'GPU unit', 'unit', '/w/$workspace/units/$namespace/$name'],
+        [instances, 'app', 'app', '/w/$workspace/apps/$namespace/$name'],
         [storages, 'storage', 'storage', '/w/$workspace/storages/$namespace/$name'],
         [nodes, 'node', 'fleet', '/w/$workspace/fleet/$name'],
       ] as const
@@ -55,13 +58,24 @@ function useChoices(): readonly Choice[] {
         return { id: `${to} ${namespace}/${name}`, label: name, note, icon, to, params: { workspace, namespace, name } };
       }),
     );
+    const catalog = (apps.state === 'content' ? apps.content : []).map(({ metadata: { name = '' }, spec }): Choice => {
+      const to = '/w/$workspace/catalog/$app';
+      return {
+        id: `${to} ${name}`,
+        label: `Deploy ${spec.displayName}`,
+        note: 'create',
+        icon: 'plus',
+        to,
+        params: { workspace, app: name },
+      };
+    });
     const workspaces = recentWorkspaces()
       .filter((path) => path !== workspace)
       .map(
         (path): Choice => ({ id: path, label: path, note: 'workspace', icon: 'switch', to: '/w/$workspace', params: { workspace: path } }),
       );
-    return [...pages, create, ...objects, ...workspaces];
-  }, [workspace, isPlatformOwner, units, storages, nodes]);
+    return [...pages, create, ...catalog, ...objects, ...workspaces];
+  }, [workspace, isPlatformOwner, units, instances, apps, storages, nodes]);
 }
 
 /** Finds pages, objects and workspaces by a few letters. */
@@ -91,7 +105,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     <Modal opened onClose={onClose} withCloseButton={false} padding={0} size="lg" yOffset="12vh" aria-label="Search or jump to">
       <input
         className={styles['query']}
-        placeholder="Search pages, units, storages, nodes and workspaces"
+        placeholder="Search pages, units, apps, storages, nodes and workspaces"
         role="combobox"
         aria-expanded="true"
         aria-controls="palette-choices"

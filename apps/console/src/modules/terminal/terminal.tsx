@@ -9,32 +9,23 @@ import { withStyleSheets } from './style-sheets.ts';
 import styles from './terminal.module.css';
 
 export interface TerminalProps {
-  readonly workspace: string;
-  readonly namespace: string;
-  readonly pod: string;
-  readonly container: string;
+  /** A stream of a command below `/kube`, with its query. */
+  readonly path: string;
 }
 
-/** A shell with lines of history where there is one. */
-const shell = ['sh', '-c', 'command -v bash > /dev/null && exec bash || exec sh'];
-
-function addressOf({ workspace, namespace, pod, container }: TerminalProps): URL {
-  const address = new URL(`/kube/clusters/${workspace}/api/v1/namespaces/${namespace}/pods/${pod}/exec`, location.href);
+function addressOf(path: string): URL {
+  const address = new URL(path, location.href);
   address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
-  for (const [name, value] of Object.entries({ container, stdin: 'true', stdout: 'true', tty: 'true' }))
-    address.searchParams.set(name, value);
-  for (const word of shell) address.searchParams.append('command', word);
   return address;
 }
 
 const colours = { background: '#111214', foreground: '#e6e6e4', cursor: '#9aa5ff', selectionBackground: '#3a3f66' };
 
-/** A shell inside a unit. The terminal is the one place that understands escape sequences. */
-export function Terminal(props: TerminalProps) {
+/** A shell. The terminal is the one place that understands escape sequences. */
+export function Terminal({ path }: TerminalProps) {
   const host = useRef<HTMLDivElement>(null);
   const [attempt, setAttempt] = useState(0);
   const [ended, setEnded] = useState<string>();
-  const { workspace, namespace, pod, container } = props;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt opens another shell.
   useEffect(() => {
@@ -52,7 +43,7 @@ export function Terminal(props: TerminalProps) {
     fit.fit();
     screen.focus();
 
-    const socket = new WebSocket(addressOf({ workspace, namespace, pod, container }), subprotocol);
+    const socket = new WebSocket(addressOf(path), subprotocol);
     socket.binaryType = 'arraybuffer';
     const send = (bytes: Uint8Array<ArrayBuffer>): void => {
       if (socket.readyState === WebSocket.OPEN) socket.send(bytes);
@@ -77,7 +68,7 @@ export function Terminal(props: TerminalProps) {
       screen.dispose();
       removeSheets();
     };
-  }, [workspace, namespace, pod, container, attempt]);
+  }, [path, attempt]);
 
   return (
     <div className={styles['terminal']}>

@@ -8,17 +8,19 @@ interface AdviceLinkProps {
   readonly namespace: string;
   readonly name: string;
   readonly advice: Advice;
+  /** The page on which the workload is shown. */
+  readonly page?: 'units' | 'apps';
   /** The page on which the button is has no need for a link to itself. */
   readonly isOnDetail?: boolean;
 }
 
 /** Leads to the place where something can be done. */
-export function AdviceLink({ workspace, namespace, name, advice, isOnDetail = false }: AdviceLinkProps) {
+export function AdviceLink({ workspace, namespace, name, advice, page = 'units', isOnDetail = false }: AdviceLinkProps) {
   const { isPlatformOwner } = usePerson();
-  const unit = `/w/${workspace}/units/${namespace}/${name}`;
+  const detail = `/w/${workspace}/${page}/${namespace}/${name}`;
   const target = {
-    logs: `${unit}?tab=logs`,
-    detail: isOnDetail ? undefined : unit,
+    logs: `${detail}?tab=logs`,
+    detail: isOnDetail ? undefined : detail,
     queue: `/w/${workspace}/allocations`,
     usage: `/w/${workspace}/tenancy?tab=usage`,
     storage: `/w/${workspace}/storages`,

@@ -29,6 +29,7 @@ export function WorkloadRows({ workspace, rows }: { readonly workspace: string; 
 
 function Row({ workspace, row }: { readonly workspace: string; readonly row: Workload }) {
   const { name, namespace, tone, word, reason, advice, resources, place, since, lastLine } = row;
+  const page = row.kind === 'unit' ? 'units' : 'apps';
   const isFine = tone === 'good' || tone === 'idle';
   return (
     <li className={styles['row']}>
@@ -36,16 +37,16 @@ function Row({ workspace, row }: { readonly workspace: string; readonly row: Wor
         <Status tone={tone} word={word} />
       </span>
       <span className={styles['main']}>
-        <Link to="/w/$workspace/units/$namespace/$name" params={{ workspace, namespace, name }} className={styles['name']!}>
+        <Link to={`/w/$workspace/${page}/$namespace/$name`} params={{ workspace, namespace, name }} className={styles['name']!}>
           {name}
         </Link>
         <span className={styles['facts']}>{[resources, place].filter(Boolean).join(' · ')}</span>
         {!isFine && reason !== '' && <span className={styles['reason']}>{sentence(reason)}</span>}
         {lastLine !== undefined && <code className={styles['line']}>{lastLine}</code>}
-        {!isFine && advice !== undefined && <span className={styles['advice']}>{advice.text}</span>}
+        {!isFine && advice !== undefined && advice.text !== '' && <span className={styles['advice']}>{advice.text}</span>}
       </span>
       <span className={styles['action']}>
-        {!isFine && advice !== undefined && <AdviceLink {...{ workspace, namespace, name, advice }} />}
+        {!isFine && advice !== undefined && <AdviceLink {...{ workspace, namespace, name, advice, page }} />}
       </span>
       <span className={styles['age']}>
         <Age of={since} />

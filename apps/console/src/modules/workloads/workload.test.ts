@@ -1,6 +1,8 @@
-import type { GPUUnit } from '@capstan/api';
+import { type AppInstance, appPreviewAnnotation, type GPUUnit } from '@capstan/api';
 import { expect, test } from 'vitest';
-import { byUrgency, workloadOfUnit } from './workload.ts';
+import type { Followed } from '../live/protocol.ts';
+import { workloadsOf } from './use-workloads.ts';
+import { byUrgency, workloadOfInstance, workloadOfUnit } from './workload.ts';
 
 const unit = (phase: string, name = phase.toLowerCase()): GPUUnit =>
   ({
@@ -30,4 +32,43 @@ test('a unit that failed shows the end of its output as plain text', () => {
 test('failures come before things that wait, and those before things that happen by themselves', () => {
   const sorted = ['Starting', 'Failed', 'Pending'].map((phase) => workloadOfUnit(unit(phase))).sort(byUrgency);
   expect(sorted.map(({ word }) => word)).toEqual(['Failed', 'Pending', 'Starting']);
+});
+
+const instance = (name: string, status: object, annotations = {}): AppInstance =>
+  ({
+    apiVersion: 'v1',
+    kind: 'AppInstance',
+    metadata: { name, namespace: 'default', annotations },
+    spec: { app: 'slurm', placement: {}, stopped: false, paused: false },
+    status,
+  }) as unknown as AppInstance;
+const content = <T>(items: readonly T[]): Followed<readonly T[]> => ({ state: 'content', content: items });
+const refused = (code: number): Followed<never> => ({ state: 'error', status: { code } as never });
+
+test('units and instances are listed together, without instances that only show a plan', () => {
+  const joined = workloadsOf({
+    units: content([unit('Running')]),
+    instances: content([
+      instance('hpc', { state: 'deploying', health: 'progressing' }),
+      instance('cluster', { state: 'running', health: 'healthy' }),
+      instance('plan', {}, { [appPreviewAnnotation]: '' }),
+    ]),
+  });
+  expect(joined.state === 'content' && joined.content.attention.map(({ name }) => name)).toEqual(['hpc']);
+  expect(joined.state === 'content' && joined.content.active.map(({ name }) => name)).toEqual(['running', 'cluster']);
+});
+
+test.each([403, 404])('a workspace without apps (%i) still lists its units', (code) => {
+  const joined = workloadsOf({ units: content([unit('Running')]), instances: refused(code) });
+  expect(joined.state === 'content' && joined.content.active).toHaveLength(1);
+});
+
+test('a workspace with neither kind says so, and other errors are not hidden', () => {
+  expect(workloadsOf({ units: refused(404), instances: refused(404) })).toEqual(refused(404));
+  expect(workloadsOf({ units: content([]), instances: refused(500) })).toEqual(refused(500));
+});
+
+test('an instance that failed shows the end of the output of its step as plain text', () => {
+  const lastErrors = [{ code: 'A', message: 'm', output: 'one\n\u001b[31mtwo\u001b[0m\n', userFixable: true, retryable: true }];
+  expect(workloadOfInstance(instance('hpc', { state: 'failed', lastErrors })).lastLine).toBe('two');
 });

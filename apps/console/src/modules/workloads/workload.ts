@@ -1,5 +1,6 @@
-import type { GPUUnit } from '@capstan/api';
+import type { AppInstance, GPUUnit } from '@capstan/api';
 import type { Tone } from '../../components/status.tsx';
+import { outputLines, standingOf as standingOfInstance, stateOf as stateOfInstance } from '../apps/state.ts';
 import { type Advice, adviceFor } from '../units/advice.ts';
 import { askedFor, isOver, lastLinesOf, nodesOf, stateOf } from '../units/state.ts';
 
@@ -7,7 +8,7 @@ import { askedFor, isOver, lastLinesOf, nodesOf, stateOf } from '../units/state.
 export type Standing = 'attention' | 'active' | 'over';
 
 /** Everything that people run, in the form in which the first page lists it. Kinds of products join this union. */
-export type Workload = UnitWorkload;
+export type Workload = UnitWorkload | AppWorkload;
 
 interface Common {
   readonly id: string;
@@ -32,6 +33,11 @@ export interface UnitWorkload extends Common {
   readonly unit: GPUUnit;
 }
 
+export interface AppWorkload extends Common {
+  readonly kind: 'app';
+  readonly instance: AppInstance;
+}
+
 export function workloadOfUnit(unit: GPUUnit): UnitWorkload {
   const { name = '', namespace = '', creationTimestamp } = unit.metadata;
   const { startedAt, finishedAt } = unit.status ?? {};
@@ -49,6 +55,36 @@ export function workloadOfUnit(unit: GPUUnit): UnitWorkload {
     since: (isOver(unit) ? finishedAt : startedAt) ?? creationTimestamp ?? undefined,
     unit,
   };
+}
+
+export function workloadOfInstance(instance: AppInstance): AppWorkload {
+  const { name = '', namespace = '', creationTimestamp } = instance.metadata;
+  const { members, lastErrors = [], conditions = [], version } = instance.status ?? {};
+  const state = stateOfInstance(instance);
+  const output = state.tone === 'bad' ? lastErrors.find((error) => error.output !== undefined)?.output : undefined;
+  return {
+    kind: 'app',
+    id: `app ${namespace}/${name}`,
+    name,
+    namespace,
+    ...state,
+    standing: standingOfInstance(instance),
+    advice: adviceForInstance(instance),
+    lastLine: outputLines(output).findLast((line) => line.trim() !== ''),
+    resources: [instance.spec.app, version ?? instance.spec.version].filter(Boolean).join(' '),
+    place: members === undefined || members.total === 0 ? '' : `${members.healthy} of ${members.total} members healthy`,
+    since: conditions.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? creationTimestamp ?? undefined,
+    instance,
+  };
+}
+
+/** The next thing to do about an instance that is not as it should be. */
+function adviceForInstance(instance: AppInstance): Advice | undefined {
+  const { tone, word } = stateOfInstance(instance);
+  if (word === 'Retrying') return { text: 'It is tried again by itself.', place: 'detail', action: 'Open' };
+  if (word === 'Needs help') return { text: 'It waits for a person; the page says what to do.', place: 'detail', action: 'See what to do' };
+  if (tone === 'bad' || tone === 'warn') return { text: '', place: 'detail', action: 'Open' };
+  return undefined;
 }
 
 function standingOf(unit: GPUUnit): Standing {

@@ -12,6 +12,7 @@ import { podKind } from '../../modules/kube/core-kinds.ts';
 import { useLiveObject } from '../../modules/live/use-live.ts';
 import { LogView } from '../../modules/logs/log-view.tsx';
 import { FollowedView } from '../../modules/problems/views.tsx';
+import { podShellPath } from '../../modules/terminal/paths.ts';
 import { isRunning, stateOf } from '../../modules/units/state.ts';
 import { UnitActions } from '../../modules/units/unit-actions.tsx';
 import { UnitMetrics } from '../../modules/units/unit-metrics.tsx';
@@ -108,7 +109,7 @@ function Shell({ workspace, unit }: { readonly workspace: string; readonly unit:
     );
   return (
     <Suspense fallback={<Loading what="Loading the terminal" />}>
-      <Terminal workspace={workspace} namespace={namespace} pod={name} container={container} />
+      <Terminal path={podShellPath({ workspace, namespace, pod: name, container })} />
     </Suspense>
   );
 }

@@ -1,0 +1,82 @@
+import { type AppInstance, type AppOperation, appInstanceKind, appOperationKind, appPreviewAnnotation, newObject } from '@capstan/api';
+import { isNotFound } from '@capstan/client/browser';
+import type { JsonObject } from '@capstan/machinery/objects';
+import { kubeClient } from '../kube/client.ts';
+
+export interface AppPlace {
+  readonly workspace: string;
+  readonly namespace: string;
+}
+
+const instancesIn = ({ workspace, namespace }: AppPlace) => kubeClient(workspace).resource<AppInstance>(appInstanceKind).in(namespace);
+const operationsIn = ({ workspace, namespace }: AppPlace) => kubeClient(workspace).resource<AppOperation>(appOperationKind).in(namespace);
+
+/** Stop, start, pause and the end of a pause are wishes: the platform begins the operations itself. */
+export const wish = (
+  place: AppPlace,
+  name: string,
+  spec: { readonly stopped?: boolean; readonly paused?: boolean },
+): Promise<AppInstance> => instancesIn(place).patch(name, { type: 'merge', patch: { spec } });
+
+export const deleteInstance = (place: AppPlace, name: string): Promise<unknown> => instancesIn(place).delete(name);
+
+export interface OperationRequest {
+  readonly instance: string;
+  readonly type: string;
+  readonly member?: string | undefined;
+  readonly parameters?: JsonObject;
+  readonly dryRun?: boolean;
+}
+
+export function beginOperation(place: AppPlace, request: OperationRequest): Promise<AppOperation> {
+  const { instance, type, member, parameters = {}, dryRun = false } = request;
+  const metadata = { generateName: `${instance}-${dryRun ? 'plan' : type}-`, namespace: place.namespace };
+  const spec = {
+    instance,
+    type,
+    dryRun,
+    cancelled: false,
+    ...(member !== undefined && { member }),
+    ...(Object.keys(parameters).length > 0 && { parameters }),
+  };
+  return operationsIn(place).create(newObject(appOperationKind, { metadata, spec } as never) as unknown as AppOperation);
+}
+
+export interface Wish {
+  readonly name: string;
+  readonly app: string;
+  readonly version: string;
+  readonly placement: JsonObject;
+  readonly parameters: JsonObject;
+}
+
+/** Has the steps of a deployment planned. The instance is a preview: nothing is done for it, and the platform deletes it if the person goes away. */
+export async function planDeployment(place: AppPlace, { name, app, version, placement, parameters }: Wish): Promise<AppOperation> {
+  const metadata = { name, namespace: place.namespace, annotations: { [appPreviewAnnotation]: 'console' } };
+  const spec = { app, version, placement, paused: true, ...(Object.keys(parameters).length > 0 && { parameters }) };
+  await instancesIn(place).create(newObject(appInstanceKind, { metadata, spec } as never) as unknown as AppInstance);
+  try {
+    return await beginOperation(place, { instance: name, type: 'deploy', dryRun: true });
+  } catch (error) {
+    await dropPlan(place, name).catch(() => {});
+    throw error;
+  }
+}
+
+/** Turns a preview into an instance that the platform deploys. */
+export async function deployPlanned(place: AppPlace, name: string, operation: string): Promise<void> {
+  await operationsIn(place)
+    .delete(operation)
+    .catch(() => {});
+  const patch = { metadata: { annotations: { [appPreviewAnnotation]: null } }, spec: { paused: false } };
+  await instancesIn(place).patch(name, { type: 'merge', patch });
+}
+
+/** Deletes a preview. One that is gone already needs nothing. */
+export async function dropPlan(place: AppPlace, name: string): Promise<void> {
+  try {
+    await instancesIn(place).delete(name);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

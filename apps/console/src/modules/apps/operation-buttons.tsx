@@ -1,0 +1,126 @@
+import { type AllowedAction, type App, type AppConstraint, type AppInstance, appKind, appOperationKind } from '@capstan/api';
+import { Button, Modal, Tooltip } from '@mantine/core';
+import { useState } from 'react';
+import form from '../../components/form.module.css';
+import { useCan } from '../access/use-can.ts';
+import { sentence } from '../format/format.ts';
+import { useLiveObject } from '../live/use-live.ts';
+import { useAction } from '../toasts/use-action.ts';
+import { beginOperation } from './actions.ts';
+import { offeredActions, refusedActions } from './offered.ts';
+import { faultsIn, initialValues, objectOf, schemaFields } from './schema.ts';
+import { SchemaFields } from './schema-fields.tsx';
+
+interface OperationButtonsProps {
+  readonly workspace: string;
+  readonly instance: AppInstance;
+  /** Only the operations on this member; those on the whole instance if absent. */
+  readonly member?: string;
+}
+
+/** The operations that can be done now, and those that cannot with the reason. Nothing for people who may not begin operations. */
+export function OperationButtons({ workspace, instance, member }: OperationButtonsProps) {
+  const { namespace = '' } = instance.metadata;
+  const app = useLiveObject(appKind, { workspace, name: instance.spec.app });
+  const canOperate = useCan({ workspace, namespace, verb: 'create', kind: appOperationKind });
+  const [asked, setAsked] = useState<AllowedAction>();
+  const operations = app.state === 'content' ? (app.content?.spec.operations ?? []) : [];
+  if (!canOperate) return null;
+  return (
+    <div className={form['buttons']}>
+      {offeredActions(instance, member).map((action) => (
+        <Button
+          key={action.action}
+          variant="default"
+          size="compact-sm"
+          onClick={() => setAsked(action)}
+          {...(action.isDestructive && { c: 'var(--bad)' })}
+        >
+          {action.title}
+        </Button>
+      ))}
+      {refusedActions(instance, member).map((constraint) => (
+        <Refused key={constraint.action} constraint={constraint} operations={operations} />
+      ))}
+      {asked !== undefined && (
+        <Ask
+          workspace={workspace}
+          instance={instance}
+          action={asked}
+          operation={operations.find(({ name }) => name === asked.action)}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
+    </div>
+  );
+}
+
+type Operation = NonNullable<App['spec']['operations']>[number];
+
+function Refused({ constraint, operations }: { readonly constraint: AppConstraint; readonly operations: readonly Operation[] }) {
+  const { action, message } = constraint;
+  const title = operations.find(({ name }) => name === action)?.title ?? sentence(action.replaceAll('-', ' '));
+  return (
+    <Tooltip label={sentence(message)} multiline maw={360}>
+      <Button
+        variant="default"
+        size="compact-sm"
+        data-disabled
+        aria-disabled
+        aria-description={message}
+        onClick={(event) => event.preventDefault()}
+      >
+        {title}
+      </Button>
+    </Tooltip>
+  );
+}
+
+interface AskProps {
+  readonly workspace: string;
+  readonly instance: AppInstance;
+  readonly action: AllowedAction;
+  readonly operation: Operation | undefined;
+  readonly onClose: () => void;
+}
+
+/** Says what an operation does and asks for its parameters. */
+function Ask({ workspace, instance, action, operation, onClose }: AskProps) {
+  const { name = '', namespace = '' } = instance.metadata;
+  const place = { workspace, namespace };
+  const fields = schemaFields(operation?.parameters);
+  const [values, setValues] = useState(() => initialValues(fields));
+  const [isTried, setTried] = useState(false);
+  const faults = faultsIn(fields, values);
+  const { member, title, isDestructive } = action;
+  const begin = useAction(
+    () => beginOperation(place, { instance: name, type: action.action, member, parameters: objectOf(fields, values) }),
+    { done: `${title}: requested`, onDone: onClose },
+  );
+  return (
+    <Modal opened onClose={onClose} title={title} centered>
+      <form
+        className={form['group']}
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          setTried(true);
+          if (Object.keys(faults).length === 0) begin.mutate();
+        }}
+      >
+        <p className={form['hint']}>
+          {operation?.description ?? 'The platform begins it as soon as no other operation runs.'} On {member ?? name}.
+        </p>
+        <SchemaFields {...place} fields={fields} values={values} faults={isTried ? faults : {}} onChange={setValues} />
+        <div className={form['buttons']}>
+          <Button type="submit" size="sm" {...(isDestructive && { color: 'red' })} loading={begin.isPending} data-autofocus>
+            {title}
+          </Button>
+          <Button variant="default" size="sm" onClick={onClose}>
+            Close
+          </Button>
+        </div>
+      </form>
+    </Modal>
+  );
+}
