@@ -20,11 +20,20 @@ interface OperationButtonsProps {
 
 /** The operations that can be done now, and those that cannot with the reason. Nothing for people who may not begin operations. */
 export function OperationButtons({ workspace, instance, member }: OperationButtonsProps) {
-  const { namespace = '' } = instance.metadata;
+  const { name = '', namespace = '' } = instance.metadata;
   const app = useLiveObject(appKind, { workspace, name: instance.spec.app });
   const canOperate = useCan({ workspace, namespace, verb: 'create', kind: appOperationKind });
   const [asked, setAsked] = useState<AllowedAction>();
   const operations = app.state === 'content' ? (app.content?.spec.operations ?? []) : [];
+  const begin = useAction(
+    ({ action }: AllowedAction) => beginOperation({ workspace, namespace }, { instance: name, type: action, member }),
+    { done: ({ title }) => `${title}: requested` },
+  );
+  const press = (action: AllowedAction): void => {
+    const hasFields = schemaFields(operations.find((one) => one.name === action.action)?.parameters).length > 0;
+    if (action.isDestructive || hasFields) setAsked(action);
+    else begin.mutate(action);
+  };
   if (!canOperate) return null;
   return (
     <div className={form['buttons']}>
@@ -33,7 +42,8 @@ export function OperationButtons({ workspace, instance, member }: OperationButto
           key={action.action}
           variant="default"
           size="compact-sm"
-          onClick={() => setAsked(action)}
+          onClick={() => press(action)}
+          disabled={begin.isPending}
           {...(action.isDestructive && { c: 'var(--bad)' })}
         >
           {action.title}
@@ -47,7 +57,7 @@ export function OperationButtons({ workspace, instance, member }: OperationButto
           workspace={workspace}
           instance={instance}
           action={asked}
-          operation={operations.find(({ name }) => name === asked.action)}
+          operation={operations.find((one) => one.name === asked.action)}
           onClose={() => setAsked(undefined)}
         />
       )}
@@ -113,7 +123,13 @@ function Ask({ workspace, instance, action, operation, onClose }: AskProps) {
         </p>
         <SchemaFields {...place} fields={fields} values={values} faults={isTried ? faults : {}} onChange={setValues} />
         <div className={form['buttons']}>
-          <Button type="submit" size="sm" {...(isDestructive && { color: 'red' })} loading={begin.isPending} data-autofocus>
+          <Button
+            type="submit"
+            size="sm"
+            {...(isDestructive && { color: 'red' })}
+            loading={begin.isPending}
+            {...(fields.length === 0 && { 'data-autofocus': true })}
+          >
             {title}
           </Button>
           <Button variant="default" size="sm" onClick={onClose}>

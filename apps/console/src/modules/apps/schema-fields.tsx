@@ -121,7 +121,7 @@ function Field({ field: { label, description, isRequired, input }, value, fault,
       return (
         <Textarea
           {...common}
-          placeholder={'[{"name": "ann", "uid": 2000}]'}
+          placeholder={input.hint}
           autosize
           minRows={2}
           maxRows={10}

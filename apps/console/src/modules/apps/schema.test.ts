@@ -9,7 +9,14 @@ const schema = {
     partition: { type: 'string', pattern: '^[a-z]{1,8}$', default: 'gpu', description: 'Name of the partition.' },
     controller_allocation_id: allocation,
     compute_allocation_ids: { type: 'array', items: allocation },
-    users: { type: 'array', items: { type: 'object' } },
+    users: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['name', 'uid'],
+        properties: { name: { type: 'string' }, uid: { type: 'integer', minimum: 1000 } },
+      },
+    },
     names: { type: 'array', items: { type: 'string' } },
     accounting: { type: 'boolean', default: false },
     confinement: { type: 'string', enum: ['cgroup', 'none'], default: 'cgroup' },
@@ -30,6 +37,11 @@ test('makes an input for each kind of field, the required ones first', () => {
     ['Confinement', 'choice'],
     ['Retention', 'integer'],
   ]);
+});
+
+test('shows the form of a list of objects', () => {
+  const users = fields.find(({ name }) => name === 'users');
+  expect(users?.input).toEqual({ kind: 'json', hint: '[{"name":"…","uid":1000}]' });
 });
 
 test('a schema without fields makes an empty form', () => {

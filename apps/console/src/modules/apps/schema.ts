@@ -17,7 +17,7 @@ export type FieldInput =
   | { readonly kind: 'integer'; readonly hint: string; readonly minimum: number | undefined; readonly maximum: number | undefined }
   | { readonly kind: 'text'; readonly hint: string; readonly pattern: string | undefined }
   | { readonly kind: 'texts' }
-  | { readonly kind: 'json' };
+  | { readonly kind: 'json'; readonly hint: string };
 
 /** The values of a form as a person fills it in, by field. Empty texts and lists are absent fields. */
 export type FieldValue = string | boolean | readonly string[];
@@ -62,7 +62,28 @@ function inputOf(field: JsonObject): FieldInput {
     const items = fieldsOf(field['items']);
     if (items['type'] === 'string') return { kind: items['format'] === 'allocation' ? 'allocations' : 'texts' };
   }
-  return { kind: 'json' };
+  return { kind: 'json', hint: JSON.stringify(exampleOf(field)) };
+}
+
+/** A value of the form that the schema describes, with its required fields. */
+function exampleOf(schema: JsonObject): Json {
+  switch (schema['type']) {
+    case 'array':
+      return [exampleOf(fieldsOf(schema['items']))];
+    case 'object': {
+      const { properties, required } = schema;
+      const needed: readonly Json[] = Array.isArray(required) ? required : [];
+      const fields = Object.entries(fieldsOf(properties)).filter(([name]) => needed.includes(name));
+      return Object.fromEntries(fields.map(([name, value]) => [name, exampleOf(fieldsOf(value))]));
+    }
+    case 'integer':
+    case 'number':
+      return numberIn(schema['minimum']) ?? 0;
+    case 'boolean':
+      return false;
+    default:
+      return '…';
+  }
 }
 
 export function initialValues(fields: readonly SchemaField[]): FieldValues {
@@ -97,7 +118,7 @@ function textFault(input: FieldInput, value: string): string | undefined {
     case 'text':
       return input.pattern === undefined || matches(input.pattern, value) ? undefined : `It has to match ${input.pattern}`;
     case 'json':
-      return parsed(value) === undefined ? 'It has to be JSON, such as [{"name": "ann"}]' : undefined;
+      return parsed(value) === undefined ? `It has to be JSON, such as ${input.hint}` : undefined;
     default:
       return undefined;
   }

@@ -38,7 +38,7 @@ export function InstanceOverview({ workspace, instance }: OverviewProps) {
           ['Progress', progress && <Meter key="progress" share={progress.share} text={progress.text} isProgress />],
           ['Members', members && `${members.healthy} of ${members.total} healthy`],
           ['Certificates expire', status?.certificatesExpireAt && dateTime(status.certificatesExpireAt)],
-          ['Wish', spec.paused ? 'paused: nothing is changed' : spec.stopped ? 'stopped' : 'running'],
+          ['Should be', spec.paused ? 'paused: nothing is changed' : spec.stopped ? 'stopped' : 'running'],
           ['Created', dateTime(metadata.creationTimestamp)],
         ]}
       />
