@@ -24,6 +24,8 @@ const mostPending = 512 << 10;
  * blocks the others. Resolves when the response has started, so that a client that reads slowly holds no place.
  */
 export async function sendLong(exchange: Exchange, text: LongText): Promise<void> {
+  // Nobody would give back what is held for a client that has left.
+  if (exchange.closed) return;
   const held = new Held(exchange);
   held.take(text.sourceBytes + 2 * mostPending);
   const chunks = chunked(text.pieces);

@@ -206,6 +206,8 @@ export class Pipeline {
 
   /** Watches and streams stay open, so they are counted separately and do not occupy a place in the queues. */
   async #open(count: OpenCount, exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
+    // A client that has left would be counted for ever.
+    if (exchange.closed) return;
     const line = this.#lineOf(exchange, info, user);
     exchange.client = this.#options.clients.of(line);
     count.open(line, user);
