@@ -11,31 +11,24 @@ const questions = {
   }),
 
   plan: ({ operation, instance, members }) => {
-    const steps = members
-      .map((member) => ({ member: member.name, isWanted: member.isWanted }))
-      .flatMap(({ member, isWanted }) => {
-        const isRunning = isWanted && operation.type !== 'decommission' && operation.type !== 'stop';
-        const service = {
-          name: 'greeting',
-          state: isRunning ? 'running' : 'stopped',
-          command: ['/usr/bin/python3', '-m', 'http.server', '8081', '-d', '/srv/greeting'],
-        };
-        const page = { path: '/srv/greeting/index.html', content: `<h1>${instance.parameters.text ?? 'Hello'}</h1>\n` };
-        const start = {
-          id: `service-${member}`,
-          title: `Keep the service ${service.state}`,
-          member,
-          stage: 2,
-          type: 'service.ensure',
-          task: service,
-        };
-        if (!isRunning) return [start];
-        return [
-          { id: `page-${member}`, title: 'Write the page', member, stage: 1, type: 'file.write', task: page, phase: 'writing' },
-          start,
-        ];
-      });
     const isLeaving = (member) => operation.type === 'decommission' || !member.isWanted;
+    const steps = members.flatMap((member) => {
+      const step = (stage, name, title, rest) => ({ id: `${name}-${member.name}`, title, member: member.name, stage, ...rest });
+      const script = (name) => ({ type: 'process.run', task: { script: name } });
+      const service = (state) => ({
+        type: 'service.ensure',
+        task: { name: 'greeting', state, command: ['/usr/bin/python3', '-m', 'http.server', '8081', '-d', '/srv/greeting'] },
+      });
+      const content = `<h1>${instance.parameters.text ?? 'Hello'}</h1>\n`;
+      const stop = step(1, 'stop', 'Stop the service', service('stopped'));
+      if (operation.type === 'stop') return [stop];
+      if (isLeaving(member)) return [stop, step(2, 'remove', 'Remove the page', { ...script('greeting-remove'), reportsResidue: true })];
+      return [
+        step(1, 'prepare', 'Make the folder', script('greeting-prepare')),
+        step(2, 'page', 'Write the page', { type: 'file.write', task: { path: '/srv/greeting/index.html', content }, phase: 'writing' }),
+        step(3, 'start', 'Start the service', { ...service('running'), phase: 'starting' }),
+      ];
+    });
     return {
       steps,
       joins: members.filter((member) => !isLeaving(member)).map(({ name }) => name),

@@ -40,11 +40,10 @@ test('the adapter of the guide deploys a web service, and its App says what it m
   const { platform } = cloud;
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'greeting', namespace: 'apps' }, stringData: { token: 'hunter2' } };
   await vi.waitFor(() => platform.resource({ group: '', version: 'v1', resource: 'secrets', namespaced: true }).create(secret), patience);
-  const script = newObject(nodeScriptKind, {
-    metadata: { name: 'greeting-probe' },
-    spec: { content: '#!/bin/sh\nexec curl -fsS http://127.0.0.1:8081/\n' },
-  });
-  await platform.resource<NodeScript>(nodeScriptKind).create(script as NodeScript);
+  for (const name of ['greeting-prepare', 'greeting-probe', 'greeting-remove']) {
+    const script = newObject(nodeScriptKind, { metadata: { name }, spec: { content: '#!/bin/sh\n' } });
+    await platform.resource<NodeScript>(nodeScriptKind).create(script as NodeScript);
+  }
   const app = newObject(appKind, {
     metadata: { name: 'greeting' },
     spec: {
@@ -60,7 +59,7 @@ test('the adapter of the guide deploys a web service, and its App says what it m
       parameters: { type: 'object', properties: { text: { type: 'string' } } },
       components: [{ name: 'server', title: 'Web servers', minimum: 1 }],
       permitted: {
-        scripts: [{ name: 'greeting-probe' }],
+        scripts: [{ name: 'greeting-prepare' }, { name: 'greeting-probe' }, { name: 'greeting-remove' }],
         paths: ['/srv/greeting'],
         services: ['greeting'],
         commands: ['/usr/bin/python3'],
