@@ -85,6 +85,14 @@ describeUnless(await clusterProblem({ builds: true }), `operations of a self-man
     expect(lab.runner.members).toEqual([]);
   });
 
+  test('a removal leaves a node alone that has nothing of the instance', async () => {
+    const host = lab.host('gpu-2');
+    host.write('/var/lib/kubelet/of-somebody-else', 'kept');
+    expect(await lab.script('gpu-2', 'uninstall', 'agent', 'f0a1')).toMatchObject({ code: 0 });
+    expect(host.read('/var/lib/kubelet/of-somebody-else')).toBe('kept');
+    await host.run(['rm', '-r', '/var/lib/kubelet']);
+  });
+
   test('three servers form a cluster, and one of them leaves etcd and goes', async () => {
     for (const node of everyNode) lab.add('server', node);
     await lab.runner.do('deploy');

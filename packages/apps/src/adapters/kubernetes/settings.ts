@@ -15,7 +15,12 @@ export const parametersSchema = {
     'cluster-dns': { ...word, description: 'Address of the DNS service, within service-cidr. Cannot be changed later.' },
     'tls-san': { type: 'array', maxItems: 32, items: word, description: 'More names and addresses for the certificate of the API.' },
     disable: { type: 'array', maxItems: 32, items: word, description: 'Packaged parts that are not deployed. Cannot be changed later.' },
-    'etcd-snapshot-schedule-cron': { type: 'string', maxLength: 64, description: 'When snapshots are taken, by default every 12 hours.' },
+    'etcd-snapshot-schedule-cron': {
+      type: 'string',
+      maxLength: 64,
+      pattern: '^[0-9A-Za-z*/, @-]+$',
+      description: 'When snapshots are taken, by default every 12 hours.',
+    },
     'etcd-snapshot-retention': { type: 'integer', minimum: 1, maximum: 1000, description: 'How many snapshots are kept, by default 5.' },
   },
 };
@@ -70,7 +75,7 @@ export function configOf({ distribution, instance, member, servers, joins }: Con
   const common = {
     'node-name': member.node.name,
     'node-ip': member.node.address,
-    'node-label': [`capstan.dev/instance=${instance.name}`, `capstan.dev/member=${member.name}`],
+    'node-label': [`capstan.dev/member=${member.name}`],
     ...(joins && { server: `https://${joins.node.address}:${distribution.supervisorPort}` }),
   };
   if (!isServer) return yaml({ token: '${secret:agent-join-token}', ...common });

@@ -3,7 +3,14 @@
 set -u
 program=$1 role=$2 instance=$3
 data=/var/lib/rancher/$program
+own=/var/lib/capstan-apps/$program
 PATH=/usr/local/bin:/opt/$program/bin:$PATH
+
+# A node that the first check refused may have the cluster of somebody else.
+if [ "$(cat "$own/instance" 2> /dev/null)" != "$instance" ]; then
+  echo "this node has nothing of the instance"
+  exit 0
+fi
 
 if command -v "$program-killall.sh" > /dev/null; then "$program-killall.sh"; fi
 uninstall=$program-uninstall.sh
@@ -51,13 +58,12 @@ fi
 
 # /etc/rancher/node has the password of the node, which would keep a machine of this name from joining again.
 rm -rf "/etc/rancher/$program" /etc/rancher/node "$data" /var/lib/kubelet /var/lib/cni /etc/cni/net.d /run/k3s /run/flannel /var/log/pods /var/log/containers
-rm -rf "/var/lib/capstan/apps/$instance" "/var/lib/capstan-apps/$program"
+rm -rf "/var/lib/capstan/apps/$instance"
 rm -f "/var/log/$program.log" "/var/log/$program-server.log" "/var/log/$program-agent.log" "/usr/local/bin/$program" \
   "/usr/local/bin/$program-killall.sh" "/usr/local/bin/$program-uninstall.sh" "/usr/local/bin/$program-agent-uninstall.sh" \
   /etc/NetworkManager/conf.d/capstan-kubernetes.conf /etc/sysctl.d/90-capstan-kubernetes.conf
 rm -rf "/usr/local/share/$program" "/usr/local/lib/systemd/system/$program-server.service" "/usr/local/lib/systemd/system/$program-agent.service" \
   "/usr/local/lib/systemd/system/$program-server.env" "/usr/local/lib/systemd/system/$program-agent.env"
-for folder in /etc/rancher /var/lib/rancher /var/lib/capstan-apps /var/lib/capstan/apps; do rmdir "$folder" 2>/dev/null || :; done
 [ ! -d /run/systemd/system ] || systemctl daemon-reload
 
 left=$(processes)
@@ -65,3 +71,7 @@ if [ -n "$left" ]; then
   echo "error: these processes could not be ended: $left" >&2
   exit 70
 fi
+# Last, so that a removal that is cut off goes on later.
+rm -rf "$own"
+for folder in /etc/rancher /var/lib/rancher /var/lib/capstan-apps /var/lib/capstan/apps; do rmdir "$folder" 2>/dev/null || :; done
+exit 0
