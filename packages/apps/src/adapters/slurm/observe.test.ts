@@ -67,7 +67,7 @@ test('fails with its controller, and is unknown while that is silent', () => {
 test('is degraded while a node is silent, and offers no repair of it', () => {
   const { health, members } = look({ silent: ['lab-g2'] });
   expect(health).toBe('degraded');
-  expect(members['lab-g2']).toEqual({ health: 'unknown', message: 'its node is silent' });
+  expect(members['lab-g2']).toEqual({ health: 'unknown', message: 'its node has not answered yet' });
 });
 
 test('wants to drain a node with a GPU that is out of order, and is content when it is drained', () => {

@@ -18,7 +18,7 @@ export function observe({ members, probes }: ObserveRequest): Observation {
   const all = members.map((member) => {
     const found = findings.has(member.name)
       ? lookAt(member, findings.get(member.name), key)
-      : { health: 'unknown' as const, message: 'its node is silent' };
+      : { health: 'unknown' as const, message: 'its node has not answered yet' };
     return [member, found] as const;
   });
   const drifted = all.some(([, { hasDrifted }]) => hasDrifted === true);
