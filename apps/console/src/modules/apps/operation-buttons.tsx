@@ -34,10 +34,11 @@ export function OperationButtons({ workspace, instance, member }: OperationButto
     if (action.isDestructive || hasFields) setAsked(action);
     else begin.mutate(action);
   };
-  if (!canOperate) return null;
+  const [offered, refused] = [offeredActions(instance, member), refusedActions(instance, member)];
+  if (!canOperate || offered.length + refused.length === 0) return null;
   return (
     <div className={form['buttons']}>
-      {offeredActions(instance, member).map((action) => (
+      {offered.map((action) => (
         <Button
           key={action.action}
           variant="default"
@@ -49,7 +50,7 @@ export function OperationButtons({ workspace, instance, member }: OperationButto
           {action.title}
         </Button>
       ))}
-      {refusedActions(instance, member).map((constraint) => (
+      {refused.map((constraint) => (
         <Refused key={constraint.action} constraint={constraint} operations={operations} />
       ))}
       {asked !== undefined && (

@@ -18,7 +18,7 @@ export function ProblemList({ problems, nextRetry }: ProblemListProps) {
         const place = [member, step].filter(Boolean).join(' · ');
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: problems have no identity, and their order is their importance.
-          <li key={index} className={styles['problem']}>
+          <li key={index} className={styles['problem']} data-tone={nextRetry === undefined ? 'bad' : 'warn'}>
             <p>
               <strong>{code}</strong> {place !== '' && <span className={styles['place']}>{place}</span>}
             </p>

@@ -1,6 +1,6 @@
 import { type AppInstance, type AppStep, appPreviewAnnotation } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
-import { operationFace, progressOf, standingOf, stateOf, stepFace } from './state.ts';
+import { operationFace, progressOf, retriesAt, standingOf, stateOf, stepFace } from './state.ts';
 
 interface Parts {
   readonly status?: object;
@@ -80,3 +80,10 @@ test('progress is shown while something is under way or has failed, and not afte
   expect(progressOf(instance({ status: { progress, ...operation('processing') } }))).toEqual({ share: 0.25, text: '3 of 12 steps' });
   expect(progressOf(instance({ status: { progress, ...operation('succeeded') } }))).toBeUndefined();
 });
+
+test.each<[string, string | undefined, object]>([
+  ['an operation that is retried', '2026-01-01T00:00:00Z', { lastOperation: { state: 'retrying', nextRetryAt: '2026-01-01T00:00:00Z' } }],
+  ['an adapter that does not answer yet', 'soon', { state: 'pending', health: 'progressing' }],
+  ['a wish that cannot be fulfilled', undefined, { state: 'pending', health: 'failed' }],
+  ['an operation that has failed', undefined, { state: 'failed', ...operation('failed') }],
+])('%s is tried again: %s', (_, time, status) => expect(retriesAt(instance({ status }))).toBe(time));

@@ -95,6 +95,13 @@ export function progressOf(instance: AppInstance): { readonly share: number; rea
   return { share: Math.min(1, progress.completed / progress.total), text: `${progress.completed} of ${progress.total} steps` };
 }
 
+/** When the platform tries again by itself: a time, or `soon`. Undefined if it does not. */
+export function retriesAt({ status }: AppInstance): string | undefined {
+  const { state, health, lastOperation } = status ?? {};
+  if (lastOperation?.state === 'retrying') return lastOperation.nextRetryAt ?? 'soon';
+  return lastOperation === undefined && state === 'pending' && health !== 'failed' ? 'soon' : undefined;
+}
+
 const operationFaces: Readonly<Record<OperationState, Face>> = {
   pending: { tone: 'warn', word: 'Waiting' },
   processing: { tone: 'busy', word: 'In progress' },

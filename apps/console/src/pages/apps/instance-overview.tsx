@@ -5,7 +5,7 @@ import { Facts, Section } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { OperationButtons } from '../../modules/apps/operation-buttons.tsx';
 import { ProblemList } from '../../modules/apps/problem-list.tsx';
-import { healthFace, operationFace, progressOf, stateOf } from '../../modules/apps/state.ts';
+import { healthFace, operationFace, progressOf, retriesAt, stateOf } from '../../modules/apps/state.ts';
 import { useOperations } from '../../modules/apps/use-parts.ts';
 import { Conditions } from '../../modules/conditions/conditions.tsx';
 import { dateTime, sentence } from '../../modules/format/format.ts';
@@ -20,7 +20,7 @@ export function InstanceOverview({ workspace, instance }: OverviewProps) {
   const { metadata, spec, status } = instance;
   const { lastOperation, lastErrors = [], residues = [], conditions = [], members } = status ?? {};
   const progress = progressOf(instance);
-  const nextRetry = lastOperation?.state === 'retrying' ? retryTime(lastOperation.nextRetryAt) : undefined;
+  const nextRetry = retryWords(retriesAt(instance));
   return (
     <div className={styles['stack']}>
       <Reason workspace={workspace} instance={instance} />
@@ -82,7 +82,8 @@ export function InstanceOverview({ workspace, instance }: OverviewProps) {
   );
 }
 
-const retryTime = (time: string | undefined): string => (time === undefined ? 'soon' : `at ${dateTime(time)}`);
+const retryWords = (time: string | undefined): string | undefined =>
+  time === undefined || time === 'soon' ? time : `at ${dateTime(time)}`;
 
 function attempts({
   attempts: made = 0,
