@@ -19,7 +19,7 @@ beforeEach(() => {
   refused = () => undefined;
   vi.stubGlobal('location', { origin: 'http://console.test' });
   vi.stubGlobal('fetch', async (address: string | URL, { method = 'GET', body }: RequestInit = {}) => {
-    const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : String(body ?? '{}');
+    const text = await new Response(body ?? '{}').text();
     const request: Sent = { method, path: new URL(address).pathname.split('/').slice(-2).join('/'), body: JSON.parse(text || '{}') };
     sent.push(request);
     const code = refused(request);

@@ -26,7 +26,7 @@ export function problemOfStatus({ code, message, reason }: Pick<Status, 'code' |
       return {
         title: `This workspace has no ${what}`,
         detail,
-        next: 'GPU units, storages and allocations exist in projects and homes. Switch to one, or ask the owner of the platform to offer them here.',
+        next: 'GPU units, apps, storages and allocations exist in projects and homes. Switch to one, or ask the owner of the platform to offer them here.',
         isRetriable: false,
       };
     case 429:
