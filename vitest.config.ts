@@ -28,6 +28,8 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          // Projects with different numbers of workers run one after the other.
+          sequence: { groupOrder: 1 },
           include: ['tests/e2e/**/*.test.ts', 'tests/robustness/**/*.test.ts'],
           pool: 'forks',
           maxWorkers: 2,

@@ -54,25 +54,39 @@ function hasFailed(operations: readonly AppOperation[], type: string, revision: 
   return last?.status?.revision === revision && (last.status.state === 'failed' || last.status.state === 'cancelled');
 }
 
-/** In milliseconds: the pause after a repair that the platform began, doubled with each in a row. */
-const repairPause = 300_000;
-const mostRepairs = 3;
+/** In milliseconds: the pause after something that the platform began by itself, doubled with each in a row. */
+const remedyPause = 300_000;
+const mostRemedies = 3;
 
-/** A repair of one member that its adapter calls repairable. If more than a third of the members is not healthy, something else is wrong, and a person has to look. */
-function remedy({ instance, members, operations, now }: Scene): Beginning | undefined {
+/**
+ * A repair of one member that its adapter calls repairable, or a reconciliation of an instance that has drifted. If more than a third of the members is not healthy, something else is
+ * wrong, and a person has to look.
+ */
+function remedy(scene: Scene): Beginning | undefined {
+  const { instance, members } = scene;
   if (instance.spec.stopped || members.length === 0) return undefined;
   const unhealthy = members.filter(
     ({ status }) => status?.joined === true && (status.health === 'failed' || status.health === 'degraded' || status.health === 'unknown'),
   );
   if (unhealthy.length * 3 > members.length) return undefined;
-  const patient = unhealthy.find(({ metadata, status }) => {
-    if (status?.health !== 'failed' || status.repairable !== true) return false;
-    const earlier = begunOperations(operations).filter(
-      (one) =>
-        one.spec.type === 'repair' && one.spec.member === metadata.name && one.metadata.annotations?.[automaticAnnotation] !== undefined,
-    );
-    const last = earlier.at(-1)?.status?.finishedAt;
-    return earlier.length < mostRepairs && (last === undefined || Date.parse(last) + repairPause * 2 ** (earlier.length - 1) <= now);
-  });
-  return patient && { type: 'repair', member: patient.metadata.name ?? '', isAutomatic: true };
+  const patient = unhealthy.find(
+    ({ metadata, status }) =>
+      status?.health === 'failed' &&
+      status.repairable === true &&
+      isDue(scene, ({ spec }) => spec.type === 'repair' && spec.member === metadata.name),
+  );
+  if (patient !== undefined) return { type: 'repair', member: patient.metadata.name ?? '', isAutomatic: true };
+  const drift = instance.status?.conditions?.find(({ type, status }) => type === 'InSync' && status === 'False');
+  if (drift === undefined) return undefined;
+  const since = Date.parse(drift.lastTransitionTime);
+  const isForThis = ({ spec, status }: AppOperation): boolean =>
+    spec.type === 'reconcile' && Date.parse(status?.startedAt ?? drift.lastTransitionTime) >= since;
+  return isDue(scene, isForThis) ? { type: 'reconcile', isAutomatic: true } : undefined;
+}
+
+/** Whether the platform may begin something by itself that it has begun before, in these operations. */
+function isDue({ operations, now }: Scene, isSame: (operation: AppOperation) => boolean): boolean {
+  const earlier = begunOperations(operations).filter((one) => isSame(one) && one.metadata.annotations?.[automaticAnnotation] !== undefined);
+  const last = earlier.at(-1)?.status?.finishedAt;
+  return earlier.length < mostRemedies && (last === undefined || Date.parse(last) + remedyPause * 2 ** (earlier.length - 1) <= now);
 }

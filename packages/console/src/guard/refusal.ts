@@ -5,6 +5,7 @@ const codes = {
   bad_request: 400,
   signed_out: 401,
   wrong_origin: 403,
+  not_for_browsers: 403,
   wrong_host: 421,
   not_found: 404,
   method_not_allowed: 405,

@@ -85,3 +85,11 @@ test('an answer sets no cookies and leads nowhere', async () => {
   expect(api.headers.at(-1)).toMatchObject({ authorization: 'Bearer token', 'user-agent': 'capstan-console' });
   expect(api.headers.at(-1)).not.toHaveProperty('cookie');
 });
+
+test.each([
+  '/api/v1/app-runtime/instances/k1/kubeconfig',
+  '/clusters/root:main/api/v1/app-runtime/instances/k1/%6bubeconfig?server=https%3A%2F%2Fx',
+])('a page cannot read the token of its session in %s', async (path) => {
+  expect(await page.ask(`/rest${path}`)).toMatchObject({ status: 403 });
+  expect(api.requests.some((one) => one.includes('ubeconfig'))).toBe(false);
+});

@@ -46,11 +46,24 @@ export async function relay(request: RelayedRequest, limits: RelayLimits): Promi
   }
 }
 
-/** Anything that two programs could read differently is refused. */
+/** Anything that two programs could read differently is refused, and so is anything whose answer would contain the token of the session. */
 export function checkPath(path: string): void {
   const [before = ''] = path.split('?');
   if (/\\|[^\x21-\x7e]/.test(path) || before.includes('//') || before.split('/').some((one) => /^(\.|%2e){1,2}$/i.test(one)))
     throw new Refusal('bad_request', 'The address contains a segment that no name has.');
+  if (tokensInside.test(decoded(before)))
+    throw new Refusal('not_for_browsers', 'A kubeconfig with a token is not for browsers. Get it with "capstan app kubeconfig".');
+}
+
+/** A kubeconfig of the REST API contains the token of the caller, which scripts of pages must never get. */
+const tokensInside = /^\/(clusters\/[^/]+\/)?api\/v1\/app-runtime\/instances\/[^/]+\/kubeconfig$/;
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path).replace(/\/+$/, '');
+  } catch {
+    return path;
+  }
 }
 
 async function exchange({ incoming, response, target, path, session }: RelayedRequest, limits: RelayLimits): Promise<void> {

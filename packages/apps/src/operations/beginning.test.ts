@@ -1,0 +1,75 @@
+import type { AppMember, AppOperation } from '@capstan/api';
+import { formatTime } from '@capstan/machinery';
+import { describe, expect, test } from 'vitest';
+import type { Scene } from '../instances/scene.ts';
+import type { View } from '../instances/view.ts';
+import { wantedOperation } from './beginning.ts';
+import { automaticAnnotation } from './types.ts';
+
+const minute = 60_000;
+const start = Date.parse('2031-05-06T07:00:00Z');
+const at = (time: number): string => formatTime(new Date(time));
+
+const view = {
+  kind: 'clear',
+  revision: 'r',
+  version: '1',
+  targets: ['one', 'two', 'three'].map((name) => ({ name, component: 'node' })),
+} as unknown as Extract<View, { kind: 'clear' }>;
+
+const member = (name: string, status: object = {}): AppMember =>
+  ({
+    metadata: { name },
+    spec: { component: 'node' },
+    status: { joined: true, state: 'running', health: 'healthy', ...status },
+  }) as unknown as AppMember;
+
+const reconciled = (sequence: number, time: number): AppOperation =>
+  ({
+    metadata: { name: `o${sequence}`, annotations: { [automaticAnnotation]: 'true' } },
+    spec: { type: 'reconcile', dryRun: false },
+    status: { state: 'succeeded', sequence, startedAt: at(time), finishedAt: at(time) },
+  }) as unknown as AppOperation;
+
+interface Given {
+  readonly members?: readonly AppMember[];
+  readonly operations?: readonly AppOperation[];
+  readonly isInSync?: boolean;
+  readonly now?: number;
+}
+
+function sceneOf({
+  members = ['one', 'two', 'three'].map((name) => member(name)),
+  operations = [],
+  isInSync = false,
+  now = start,
+}: Given): Scene {
+  const condition = { type: 'InSync', status: isInSync ? 'True' : 'False', lastTransitionTime: at(start), reason: 'x', message: '' };
+  const instance = { metadata: {}, spec: { stopped: false }, status: { revision: 'r', conditions: [condition] } };
+  return { instance, members, operations, now } as unknown as Scene;
+}
+
+describe('an instance that has drifted', () => {
+  test('is reconciled by the platform', () => {
+    expect(wantedOperation(sceneOf({}), view)).toEqual({ type: 'reconcile', isAutomatic: true });
+    expect(wantedOperation(sceneOf({ isInSync: true }), view)).toBeUndefined();
+  });
+
+  test('is left to a person if more than a third of the members is not healthy', () => {
+    const members = [member('one', { health: 'degraded' }), member('two', { health: 'unknown' }), member('three')];
+    expect(wantedOperation(sceneOf({ members }), view)).toBeUndefined();
+  });
+
+  test('is tried again after growing pauses, three times', () => {
+    const once = [reconciled(1, start)];
+    expect(wantedOperation(sceneOf({ operations: once, now: start + 4 * minute }), view)).toBeUndefined();
+    expect(wantedOperation(sceneOf({ operations: once, now: start + 5 * minute }), view)).toMatchObject({ type: 'reconcile' });
+    const thrice = [1, 2, 3].map((sequence) => reconciled(sequence, start + sequence * minute));
+    expect(wantedOperation(sceneOf({ operations: thrice, now: start + 24 * 60 * minute }), view)).toBeUndefined();
+  });
+
+  test('may drift again later: only what was done about this drift counts', () => {
+    const before = [1, 2, 3].map((sequence) => reconciled(sequence, start - sequence * minute));
+    expect(wantedOperation(sceneOf({ operations: before, now: start + 60 * minute }), view)).toMatchObject({ type: 'reconcile' });
+  });
+});
