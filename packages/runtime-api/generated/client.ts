@@ -912,13 +912,13 @@ export type App = {
   readonly version: string;
   /** Name for people, such as `Self-managed Kubernetes (RKE2)`. */
   readonly displayName: string;
-  /** What it is, in a few sentences. */
+  /** Description in a few sentences. */
   readonly description?: string;
   /** Who operates instances: the platform, the tenant with help of the platform, or nobody but the tenant. */
   readonly support: "managed" | "self-managed" | "community";
-  /** What the platform promises. */
+  /** Promises of the platform. */
   readonly promises?: readonly string[];
-  /** What it does not promise. */
+  /** Things that the platform does not promise. */
   readonly exclusions?: readonly string[];
   /** The program that turns instances into steps. */
   readonly adapter: {
@@ -960,15 +960,15 @@ export type App = {
     /** The largest number of members. */
     readonly maximum?: number;
   }[];
-  /** What can be done beside the operations of every app. */
+  /** Operations beside those of every app. */
   readonly operations?: readonly ({
     /** Name, which is the type of its AppOperations. */
     readonly name: string;
     /** Name for people. */
     readonly title: string;
-    /** What it works on. */
+    /** Whether it works on an instance or on one member. */
     readonly scope: "instance" | "member";
-    /** What it does, for people. */
+    /** Its effect, for people. */
     readonly description?: string;
     /** Whether it should be confirmed. */
     readonly isDestructive?: boolean;
@@ -1080,7 +1080,7 @@ export type AppInstance = {
       readonly state: "pending" | "processing" | "retrying" | "succeeded" | "failed" | "cancelled" | "needs_intervention";
       /** The step that is done now, or that failed. */
       readonly step?: string;
-      /** What it waits for, or why it does not go on. */
+      /** The thing that it waits for, or why it does not go on. */
       readonly message?: string;
       /** How much of the current work is done. */
       readonly progress?: {
@@ -1132,7 +1132,7 @@ export type AppInstance = {
       /** Details for people. */
       readonly message: string;
     }[];
-    /** What can be done now. Rights are checked when it is done. */
+    /** Operations that can be begun now. Rights are checked when one is. */
     readonly allowedActions?: readonly {
       /** Type of the operation. */
       readonly action: string;
@@ -1166,7 +1166,7 @@ export type AppInstance = {
       /** Those that are healthy. */
       readonly healthy: number;
     };
-    /** What could not be removed from nodes. */
+    /** Things that could not be removed from nodes. */
     readonly residues?: readonly {
       /** Name of the AppMember. */
       readonly member: string;
@@ -1298,7 +1298,7 @@ export type AppMember = {
     readonly address?: string;
     /** Where it serves, if it does. */
     readonly endpoint?: string;
-    /** What the adapter has found out about it. */
+    /** Findings of the adapter about it. */
     readonly detail?: Readonly<Record<string, unknown>>;
     /** The operation that runs, or the last one that ran. */
     readonly lastOperation?: {
@@ -1310,7 +1310,7 @@ export type AppMember = {
       readonly state: "pending" | "processing" | "retrying" | "succeeded" | "failed" | "cancelled" | "needs_intervention";
       /** The step that is done now, or that failed. */
       readonly step?: string;
-      /** What it waits for, or why it does not go on. */
+      /** The thing that it waits for, or why it does not go on. */
       readonly message?: string;
       /** How much of the current work is done. */
       readonly progress?: {
@@ -1421,7 +1421,7 @@ export type AppOperation = {
     readonly state?: "pending" | "processing" | "retrying" | "succeeded" | "failed" | "cancelled" | "needs_intervention";
     /** The step that is done now, or that failed. */
     readonly step?: string;
-    /** What it waits for, or why it does not go on. */
+    /** The thing that it waits for, or why it does not go on. */
     readonly message?: string;
     /** How much of the current work is done. */
     readonly progress?: {
@@ -1444,7 +1444,7 @@ export type AppOperation = {
     readonly steps?: readonly ({
       /** Identifies the step within the operation. */
       readonly id: string;
-      /** What it does, for people. */
+      /** Its purpose, for people. */
       readonly title: string;
       /** Steps of one stage run side by side, after all of the stage before. */
       readonly stage: number;
@@ -1496,7 +1496,7 @@ export type AppOperation = {
     readonly sequence?: number;
     /** Hash of the wish that it works towards. */
     readonly revision?: string;
-    /** What could not be removed from nodes. */
+    /** Things that could not be removed from nodes. */
     readonly residues?: readonly {
       /** Name of the AppMember. */
       readonly member: string;
@@ -1507,7 +1507,7 @@ export type AppOperation = {
       /** The finding. */
       readonly message: string;
     }[];
-    /** What a person has to do, if the state is `needs_intervention`. */
+    /** Instructions for the person who has to act, if the state is `needs_intervention`. */
     readonly instructions?: string;
   };
 };
@@ -1879,7 +1879,7 @@ export type AppPlan = {
   readonly steps: readonly {
     /** Identifies the step within the operation. */
     readonly id: string;
-    /** What it does, for people. */
+    /** Its purpose, for people. */
     readonly title: string;
     /** Steps of one stage run side by side, after all of the stage before. */
     readonly stage: number;

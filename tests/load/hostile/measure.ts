@@ -37,7 +37,7 @@ export async function measureHostile({ seconds = 8, objects = 10_000, only = [] 
     if (only.length > 0 && !only.some((part) => attack.includes(part))) continue;
     process.stderr.write(`${attack}…\n`);
     rows.push(await beside(hostile, attack, seconds));
-    // What the server still has to do belongs to no other attack.
+    // Work that the server still has to do belongs to no other attack.
     await sleep(2_000);
   }
   return tableOf(alone, rows);

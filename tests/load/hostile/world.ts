@@ -9,7 +9,7 @@ export interface Tenant {
   readonly token: string;
 }
 
-/** What attacks need to know. It is sent to the thread that makes them. */
+/** Facts that attacks need. They are sent to the thread that makes them. */
 export interface World {
   readonly host: string;
   readonly port: number;

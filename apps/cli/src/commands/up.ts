@@ -48,7 +48,7 @@ export async function up(flags: UpFlags): Promise<number> {
   });
 }
 
-/** What an API server that hangs was doing, if it says so. */
+/** The work that an API server was doing when it began to hang, if it says so. */
 function doing(dataDirectory: string): string | undefined {
   const evaluated = evaluatedIn(dataDirectory);
   return evaluated === undefined ? undefined : `it was evaluating ${evaluated}`;

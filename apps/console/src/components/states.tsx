@@ -41,7 +41,7 @@ interface FailureProps {
   readonly title: string;
   /** The message of the server. */
   readonly detail?: string | undefined;
-  /** What to do next. */
+  /** The next thing to do. */
   readonly next: string;
   readonly onRetry?: (() => void) | undefined;
 }

@@ -31,7 +31,7 @@ export const appMemberKind = defineKind({
         message: optional(text('Why it waits or is not healthy.', { maxLength: 4096 })),
         address: optional(text('Its address in the network of the nodes.', { maxLength: 253 })),
         endpoint: optional(text('Where it serves, if it does.', { maxLength: 2048 })),
-        detail: optional(anything('What the adapter has found out about it.')),
+        detail: optional(anything('Findings of the adapter about it.')),
         lastOperation: optional(lastOperation),
         lastErrors: optional(lastErrors),
         observedAt: optional(timestamp('When its health was last looked at.')),

@@ -20,7 +20,7 @@ export type CommonOperation = (typeof commonOperations)[number];
 
 const step = object('One step.', {
   id: text('Identifies the step within the operation.', { minLength: 1, maxLength: 128, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' }),
-  title: text('What it does, for people.', { maxLength: 256 }),
+  title: text('Its purpose, for people.', { maxLength: 256 }),
   stage: integer('Steps of one stage run side by side, after all of the stage before.', { minimum: 0 }),
   member: optional(text('Name of the AppMember on whose node it runs.', { maxLength: 253 })),
   phase: optional(text('The phase of the instance while it runs.', { maxLength: 128 })),
@@ -62,7 +62,9 @@ export const appOperationKind = defineKind({
         sequence: optional(integer('Its place among the operations of the instance, in the order in which they began.', { minimum: 1 })),
         revision: optional(text('Hash of the wish that it works towards.', { maxLength: 64 })),
         residues: optional(residues),
-        instructions: optional(text('What a person has to do, if the state is `needs_intervention`.', { maxLength: 4096 })),
+        instructions: optional(
+          text('Instructions for the person who has to act, if the state is `needs_intervention`.', { maxLength: 4096 }),
+        ),
       }),
       columns: [
         { name: 'Instance', type: 'string', path: '.spec.instance' },

@@ -38,8 +38,8 @@ const component = object('A role that members have.', {
 const operation = object('Something that can be done with an instance or a member.', {
   name: word('Name, which is the type of its AppOperations.'),
   title: text('Name for people.', { maxLength: 128 }),
-  scope: choice('What it works on.', ['instance', 'member']),
-  description: optional(text('What it does, for people.', { maxLength: 1024 })),
+  scope: choice('Whether it works on an instance or on one member.', ['instance', 'member']),
+  description: optional(text('Its effect, for people.', { maxLength: 1024 })),
   isDestructive: withDefault(flag('Whether it should be confirmed.'), false),
   parameters: optional(anything('JSON schema of its parameters.')),
 });
@@ -88,14 +88,16 @@ export const appKind = defineKind({
     v1alpha1: {
       spec: object('The app.', {
         displayName: text('Name for people, such as `Self-managed Kubernetes (RKE2)`.', { minLength: 1, maxLength: 128 }),
-        description: optional(text('What it is, in a few sentences.', { maxLength: 4096 })),
+        description: optional(text('Description in a few sentences.', { maxLength: 4096 })),
         support: choice('Who operates instances: the platform, the tenant with help of the platform, or nobody but the tenant.', [
           'managed',
           'self-managed',
           'community',
         ]),
-        promises: optional(list('What the platform promises.', text('One promise.', { maxLength: 512 }), { maxItems: 16 })),
-        exclusions: optional(list('What it does not promise.', text('One exclusion.', { maxLength: 512 }), { maxItems: 16 })),
+        promises: optional(list('Promises of the platform.', text('One promise.', { maxLength: 512 }), { maxItems: 16 })),
+        exclusions: optional(
+          list('Things that the platform does not promise.', text('One exclusion.', { maxLength: 512 }), { maxItems: 16 }),
+        ),
         adapter,
         versions: keyedList('Versions that can be chosen.', version, { keys: ['name'], minItems: 1, maxItems: 64 }),
         placement: anything(
@@ -103,9 +105,7 @@ export const appKind = defineKind({
         ),
         parameters: optional(anything('JSON schema of `parameters` of its instances.')),
         components: keyedList('The roles of members.', component, { keys: ['name'], minItems: 1, maxItems: 16 }),
-        operations: optional(
-          keyedList('What can be done beside the operations of every app.', operation, { keys: ['name'], maxItems: 32 }),
-        ),
+        operations: optional(keyedList('Operations beside those of every app.', operation, { keys: ['name'], maxItems: 32 })),
         permitted: optional(permitted),
         access: optional(
           list('How instances are used.', choice('A way to use them.', ['kubeconfig', 'shell', 'endpoint']), { maxItems: 3 }),

@@ -28,7 +28,7 @@ export const operationFields = {
   type: word('Type of the operation, such as `deploy` or `repair`.'),
   state: choice('How far it is.', [...operationStates]),
   step: optional(text('The step that is done now, or that failed.', { maxLength: 256 })),
-  message: optional(text('What it waits for, or why it does not go on.', { maxLength: 4096 })),
+  message: optional(text('The thing that it waits for, or why it does not go on.', { maxLength: 4096 })),
   progress: optional(progress),
   attempts: optional(integer('Attempts of the current step so far.', { minimum: 0 })),
   attemptLimit: optional(integer('Attempts after which a person has to decide.', { minimum: 1 })),
@@ -76,10 +76,10 @@ const allowedAction = object('Something that can be done now, by creating an App
 });
 export type AllowedAction = ReadOf<typeof allowedAction>;
 
-export const allowedActions = list('What can be done now. Rights are checked when it is done.', allowedAction, { maxItems: 256 });
+export const allowedActions = list('Operations that can be begun now. Rights are checked when one is.', allowedAction, { maxItems: 256 });
 
 export const residues = list(
-  'What could not be removed from nodes.',
+  'Things that could not be removed from nodes.',
   object('Something that is left on a node.', {
     member: text('Name of the AppMember.', { maxLength: 253 }),
     node: text('Name of the node.', { maxLength: 253 }),

@@ -37,7 +37,7 @@ function refusal({ resource, object, name }: AdmissionRequest, errors: readonly 
   return status.invalidObject({ group: resource.group, kind: resource.kind }, object?.metadata.name ?? name, errors);
 }
 
-/** What was counted, and where it is. */
+/** The things that were counted, and where they are. */
 interface Amount {
   readonly count: number;
   readonly at: FieldPath;

@@ -107,7 +107,7 @@ function* ruleErrors(
   return [fieldError.invalid(FieldPath.of('<nil>'), null, why)];
 }
 
-/** What the patterns of a schema may cost for one object. */
+/** The steps that the patterns of a schema may take for one object. */
 const mostSteps = 10_000_000;
 
 function schemaErrors(validate: () => FieldError[]): FieldError[] {

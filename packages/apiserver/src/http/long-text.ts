@@ -45,7 +45,7 @@ export async function sendLong(exchange: Exchange, text: LongText): Promise<void
   pump(exchange, { source: source[Symbol.iterator](), sink, gone: gone.signal }).catch(() => answer.abort());
 }
 
-/** What is held in memory for one response. It is given back when the response is over. */
+/** The memory that one response holds. It is given back when the response is over. */
 class Held {
   readonly #account: ByteAccount | undefined;
   #bytes = 0;

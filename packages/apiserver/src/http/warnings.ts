@@ -8,7 +8,7 @@ export function warningHeaders(messages: readonly string[]): string[] {
   const lengths = messages.map((message) => message.length);
   const isTooMuch = lengths.reduce((sum, length) => sum + length, 0) > mostInWarnings;
   if (!isTooMuch) return messages.map(warningHeader);
-  // What remains of them may still be too much.
+  // The rest of them may still be too much.
   const kept: string[] = [];
   for (let length = 0, index = 0; index < messages.length && length < mostInWarnings; index++) {
     const message = messages[index]!.slice(0, longestWarning);

@@ -26,7 +26,7 @@ export class ByteBudget {
     const { overall, perTenant } = this.#options;
     const held = this.#held.get(tenant) ?? 0;
     const allowed = allowedInLine({ taken: this.#total, all: overall, most: perTenant });
-    // Whoever holds nothing may have one thing of any size, as long as there is room.
+    // A holder of nothing may have one thing of any size, as long as there is room.
     if (this.#total + bytes > overall || (held > 0 && held + bytes > allowed)) return false;
     this.#total += bytes;
     this.#held.set(tenant, held + bytes);
@@ -41,7 +41,7 @@ export class ByteBudget {
   }
 }
 
-/** What one request holds. */
+/** The bytes that one request holds. */
 export class HeldBytes {
   readonly #budget: ByteBudget;
   readonly #line: Line;

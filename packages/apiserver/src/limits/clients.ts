@@ -20,7 +20,7 @@ export interface ClientsOptions {
 
 const usualConnections = { people: Number.POSITIVE_INFINITY, agents: 64 };
 
-/** What the requests of one user share with those of the same tenant. */
+/** The share of one user in the limits of a tenant. */
 export interface Client extends ClientAccount {
   readonly line: Line;
 }

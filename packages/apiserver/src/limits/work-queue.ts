@@ -97,7 +97,7 @@ export class WorkQueue {
   }
 
   async #work(): Promise<void> {
-    // What is waited for below happens when all microtasks are done, but only if this is one.
+    // The event that is awaited below happens when all microtasks are done, but only if this is one.
     await Promise.resolve();
     let until = this.#now() + this.#turn;
     for (let next = this.#next(); next !== undefined; next = this.#next()) {

@@ -82,7 +82,7 @@ describe('enrolment', () => {
     expect(await warnings('a2')).toEqual(['TokenReplayed']);
     expect((await getEnrollment('join-a2')).status?.replay).toBeDefined();
     expect(lines.join()).toContain('join-a2');
-    // Whoever has a spent token cannot fill the log with it.
+    // A spent token cannot fill the log.
     for (let index = 0; index < 5; index++) await enroll(server, { token, node: 'a2', key: newKey() });
     expect(lines.filter((line) => line.includes('join-a2'))).toHaveLength(1);
   });

@@ -2,8 +2,8 @@ import type { AppHealth, TaskField, TaskParameters, TaskTypeName, taskTypes } fr
 import type { JsonObject } from '@capstan/machinery/objects';
 
 /**
- * What an adapter implements. It is a set of pure questions: given an instance as it is, which steps lead to the wish, how healthy is it, how is it used?
- * It has no credentials and no connection to nodes: the platform checks its steps and runs them. All of it is JSON, so an adapter can be a web service.
+ * The interface of adapters: a set of pure questions. Given an instance as it is, which steps lead to the wish, how healthy is it, how is it used?
+ * An adapter has no credentials and no connection to nodes: the platform checks its steps and runs them. All of it is JSON, so an adapter can be a web service.
  */
 export interface Adapter {
   /** Which members the placement asks for. Throws `AdapterProblem` if the placement makes no sense. */
@@ -91,7 +91,7 @@ export interface AdapterMember {
   readonly hasJoined: boolean;
 }
 
-/** What earlier steps have found out, by the names that they gave it. Kept until the instance is gone. */
+/** Findings of earlier steps, by the names that they gave them. Kept until the instance is gone. */
 export type Facts = Readonly<Record<string, string>>;
 
 export interface InstanceRequest {
@@ -165,7 +165,7 @@ interface StepFields {
   /** The step is skipped unless the fact has this value when its turn comes. */
   readonly when?: { readonly fact: string; readonly is: string };
   /**
-   * What a final failure means. `fail` (default): the operation has failed. `degrade`: the member has failed, its later steps are skipped and the operation goes on.
+   * The meaning of a final failure. `fail` (default): the operation has failed. `degrade`: the member has failed, its later steps are skipped and the operation goes on.
    * `continue`: it is reported and nothing else. `intervene`: a person must act, see `instructions`.
    */
   readonly onFailure?: 'fail' | 'degrade' | 'continue' | 'intervene';

@@ -3,7 +3,7 @@ import { addressOf, nodeStateOf } from '@capstan/compute';
 import type { Wish } from '../checking/wish.ts';
 import type { AdapterGpu, AdapterInstance, AdapterMember, AdapterNode } from './contract.ts';
 
-/** What adapters see of our objects. */
+/** Our objects as adapters see them. */
 
 export function adapterInstance(
   { metadata }: AppInstance,

@@ -132,7 +132,7 @@ export function withTargets(members: readonly AppMember[], targets: readonly Tar
 
 const mostOutput = 65_536;
 
-/** What the last attempt of a probe has printed. */
+/** The output of the last attempt of a probe. */
 export function probeAnswer(task: NodeTask, output: Output): ProbeAnswer | undefined {
   if (outcomeOf(task).kind === 'open' || output.kind !== 'read') return undefined;
   return { exitCode: task.status?.exitCode ?? (task.status?.phase === 'Succeeded' ? 0 : 124), output: output.text.slice(-mostOutput) };

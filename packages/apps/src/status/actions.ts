@@ -30,7 +30,7 @@ export interface Actions {
   readonly constraints: readonly AppConstraint[];
 }
 
-/** What can be done with the instance, and why the rest cannot. */
+/** The actions that are possible on an instance now, and why the others are not. */
 export function actionsOf(situation: Situation): Actions {
   const allowed: AllowedAction[] = [];
   const constraints: AppConstraint[] = [];

@@ -8,7 +8,7 @@ import type { Links } from '../sessions/links.ts';
 import type { Credential, Session } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 
-/** What `GET /session` tells the page. */
+/** The answer of `GET /session`. */
 export interface SessionView extends Identity {
   readonly expiresAt: string;
 }

@@ -1,6 +1,6 @@
 import { type FieldError, type FieldPath, fieldError, limitSteps, OutOfSteps } from '@capstan/machinery';
 
-/** What compiling the patterns of one object may take. */
+/** The steps that compiling the patterns of one object may take. */
 const mostSteps = 20_000_000;
 
 /** Finds the errors of an object whose patterns or expressions are compiled for it, as long as that does not take too long. */

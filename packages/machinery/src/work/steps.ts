@@ -43,7 +43,7 @@ export function limitSteps<Result>(limit: number, work: () => Result): Result {
   }
 }
 
-/** What `enterLimit` set aside. */
+/** The state that `enterLimit` set aside. */
 export interface LimitEntry {
   readonly outer: number;
   readonly own: number;

@@ -11,7 +11,7 @@ export interface TrafficLimits {
   readonly bytesPerToken: number;
 }
 
-/** What one request holds. Disposing gives it back. */
+/** The share of one request. Disposing gives it back. */
 export interface Share extends ByteCount, Disposable {}
 
 export interface RunningRequest extends Share {

@@ -200,7 +200,7 @@ export const ownSchemas: JsonObject = {
           required: ['id', 'title', 'stage'],
           properties: {
             id: text('Identifies the step within the operation.'),
-            title: text('What it does, for people.'),
+            title: text('Its purpose, for people.'),
             stage: count('Steps of one stage run side by side, after all of the stage before.'),
             member: text('The member on whose node it runs.'),
             phase: text('The phase of the instance while it runs.'),

@@ -27,7 +27,7 @@ export type LiveMessage =
   | { readonly key: string; readonly type: 'error'; readonly status: Status }
   | { readonly type: 'connection'; readonly upstream: 'lost' | 'restored' };
 
-/** What a page knows of one request. While the connection is away, content stays as it was. */
+/** The knowledge of a page about one request. While the connection is away, content stays as it was. */
 export type Followed<T> =
   | { readonly state: 'loading' }
   | { readonly state: 'error'; readonly status: Status }

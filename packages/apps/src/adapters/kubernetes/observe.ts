@@ -26,7 +26,7 @@ export function observationOf({ instance, members, probes }: ObserveRequest): Ob
 interface View {
   readonly service: string;
   readonly findings: Findings | undefined;
-  /** What servers say about nodes. */
+  /** The nodes, as servers describe them. */
   readonly nodes: Pick<Findings, 'nodes' | 'cordoned'>;
 }
 

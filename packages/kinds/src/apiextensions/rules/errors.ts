@@ -148,7 +148,7 @@ function goRule({ rule, message, messageExpression, reason, fieldPath, optionalO
   };
 }
 
-/** What checking the defaults of a definition may take. The rules inside a default are compiled once more for each default around them. */
+/** The steps that checking the defaults of a definition may take. The rules inside a default are compiled once more for each default around them. */
 class DefaultEffort {
   readonly rules = new RuleBudget();
   #characters = 0;
