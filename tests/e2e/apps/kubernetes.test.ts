@@ -61,7 +61,7 @@ describeUnless(await clusterProblem(), 'a self-managed cluster of k3s', () => {
     }, halfWay);
     await platform.status('lab', { state: 'running', phase: 'ready', health: 'healthy', members: { total: 2, healthy: 2 } });
     expect(await kubectl('get', 'nodes', '-o', 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}')).toBe('True True');
-  }, 180_000);
+  }, 300_000);
 
   test('runs a pod, through the platform and without a route to the nodes', async () => {
     const kubeconfig = platform.file('cluster.kubeconfig', await platform.run('app', 'kubeconfig', 'lab'));

@@ -139,7 +139,7 @@ export class AppPlatform implements AsyncDisposable {
   }
 
   /** Resolves when the instance has this status. Rejects when it has not in time, with all that is known about it. */
-  async status(name: string, expected: object, timeout = 110_000): Promise<AppInstance> {
+  async status(name: string, expected: object, timeout = 200_000): Promise<AppInstance> {
     return vi.waitFor(
       async () => {
         const instance = await this.instances().get(name);
