@@ -25,6 +25,7 @@ const tools: readonly ToolName[] = [
   'nft',
   'iptables',
   'slurm',
+  'chromium',
   'kubectl-ws',
   'kubectl-create-workspace',
 ];

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { chromiumTree } from './chromium.ts';
 import { containerdTree } from './containerd.ts';
 import type { DebianRepository } from './debian-repository.ts';
 import type { DebianTree } from './debian-tree.ts';
@@ -22,6 +23,7 @@ export type ToolName =
   | 'nft'
   | 'iptables'
   | 'containerd'
+  | 'chromium'
   | 'slurm'
   | 'kube-apiserver'
   | 'kube-controller-manager'
@@ -142,6 +144,7 @@ const described: readonly ToolDescription[] = [
   { name: 'iptables', version: 'debian', onPath: { atLeast: '1.8.0', versionArgs: ['--version'] }, debianTree: iptablesTree },
   // The whole tree is needed, so one on PATH is not enough.
   { name: 'containerd', version: 'debian-2', debianTree: containerdTree },
+  { name: 'chromium', version: 'debian', onPath: { atLeast: '120.0.0', versionArgs: ['--version'] }, debianTree: chromiumTree },
   { name: 'slurm', version: 'debian', debianRepository: slurmRepository },
   kcpPlugin('kubectl-ws'),
   kcpPlugin('kubectl-kcp'),

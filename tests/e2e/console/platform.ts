@@ -1,0 +1,134 @@
+import { Child, type CommandResult, capstanProgram, freePort, requireTool, run, temporaryDirectory } from '@capstan/testbed';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+export const workspace = 'root:main:default';
+
+/** How long something in a page may take on a busy machine. */
+export const patience = 60_000;
+
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** A page, and everything that it complained about. */
+export interface Visit extends AsyncDisposable {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly complaints: string[];
+}
+
+export interface KubeRequest {
+  readonly method?: 'POST' | 'DELETE' | 'GET';
+  readonly body?: object;
+}
+
+/** A platform of one node, started by `capstan up`, and a browser. */
+export class ConsolePlatform implements AsyncDisposable {
+  readonly url: string;
+  readonly browser: Browser;
+  readonly #directory: string;
+  readonly #stack: AsyncDisposableStack;
+  #owner: BrowserContext | undefined;
+
+  private constructor(url: string, browser: Browser, place: { readonly directory: string; readonly stack: AsyncDisposableStack }) {
+    this.url = url;
+    this.browser = browser;
+    this.#directory = place.directory;
+    this.#stack = place.stack;
+  }
+
+  static async start(): Promise<ConsolePlatform> {
+    await using stack = new AsyncDisposableStack();
+    const directory = stack.use(temporaryDirectory('console-pages')).path;
+    const port = await freePort();
+    const up = new Child(
+      'capstan up',
+      [process.execPath, capstanProgram, 'up', '--data-dir', `${directory}/data`, '--port', String(port)],
+      { environment: { HOME: directory } },
+    );
+    stack.defer(() => up.stop(15_000));
+    const browser = await chromium.launch({ executablePath: await requireTool('chromium'), args: flags });
+    stack.defer(() => browser.close());
+    await up.waitUntil('the console', () => up.output.includes('console | console at'));
+    const platform = new ConsolePlatform(`http://127.0.0.1:${port + 2}`, browser, { directory, stack: stack.move() });
+    await using unready = new AsyncDisposableStack();
+    unready.use(platform);
+    await up.waitUntil('the first project', async () => (await platform.capstan('ws', 'use', workspace)).code === 0);
+    await up.waitUntil('a ready node', async () => /\sReady\s/.test((await platform.capstan('node', 'list')).stdout));
+    unready.move();
+    return platform;
+  }
+
+  /** Runs a command as the administrator. */
+  capstan(...args: string[]): Promise<CommandResult> {
+    return run(process.execPath, [capstanProgram, ...args], {
+      environment: { HOME: this.#directory, KUBECONFIG: `${this.#directory}/data/admin.kubeconfig` },
+      directory: this.#directory,
+      timeout: patience,
+    });
+  }
+
+  async processOf(name: string): Promise<number> {
+    const { stdout } = await this.capstan('status', '--data-dir', `${this.#directory}/data`, '--output', 'json');
+    return (JSON.parse(stdout) as { processes: { name: string; pid: number }[] }).processes.find((one) => one.name === name)!.pid;
+  }
+
+  async link(): Promise<string> {
+    return (await this.capstan('console', '--no-browser')).stdout.trim();
+  }
+
+  /** The address of a page of the workspace. */
+  at(path: string): string {
+    return `${this.url}/w/${workspace}${path}`;
+  }
+
+  async visit(options: BrowserContextOptions = {}): Promise<Visit> {
+    const context = await this.browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+    context.setDefaultTimeout(patience);
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on('console', (message) => {
+      // Before signing in, a page has to ask whether it is.
+      const isQuestion = message.location().url.endsWith('/session');
+      if (message.type() === 'error' && !isQuestion) complaints.push(`${page.url()}: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+    return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() };
+  }
+
+  /** A page of the administrator. Everybody who asks shares one session. */
+  async ownerVisit(options: BrowserContextOptions = {}): Promise<Visit> {
+    return this.visit({ ...options, storageState: await (await this.#ownerContext()).storageState() });
+  }
+
+  /** A request to the API server through the console, as the administrator; the path begins below the workspace. */
+  async kube(path: string, { method = 'GET', body }: KubeRequest = {}): Promise<unknown> {
+    const { request } = await this.#ownerContext();
+    const answer = await request.fetch(`${this.url}/kube/clusters/${workspace}${path}`, {
+      method,
+      headers: { origin: this.url, 'x-capstan-console': '1', 'content-type': 'application/json' },
+      ...(body && { data: body }),
+    });
+    if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${await answer.text()}`);
+    return answer.json();
+  }
+
+  async #ownerContext(): Promise<BrowserContext> {
+    if (this.#owner !== undefined) return this.#owner;
+    const { page, context } = await this.visit();
+    await page.goto(await this.link());
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    await page.close();
+    return (this.#owner = context);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+}

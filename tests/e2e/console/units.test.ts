@@ -1,0 +1,130 @@
+import { buildCapstan } from '@capstan/testbed';
+import { describeUnless, skipReason } from '@capstan/testbed/vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ConsolePlatform, type Visit } from './platform.ts';
+
+await buildCapstan();
+
+const problem = process.getuid?.() === 0 ? await skipReason(['chromium']) : 'units are isolated only by root';
+
+/** Runs where a page takes text for markup. */
+const markup = '<img src=x onerror=window.hacked=1>';
+/** Clears the screen, colours the rest and changes the title of a terminal. */
+const escapes = String.raw`\033[2J\033[31mred\033[0m\033]0;owned\007`;
+
+describeUnless(problem, 'units in the console', () => {
+  let platform: ConsolePlatform;
+  let visit: Visit;
+  const hacked = (): Promise<unknown> => visit.page.evaluate('window.hacked');
+
+  beforeAll(async () => {
+    platform = await ConsolePlatform.start();
+    await platform.capstan('offering', 'create', 'small', '--cpu', '200m', '--memory', '128Mi');
+    visit = await platform.visit();
+  });
+  afterAll(() => platform?.[Symbol.asyncDispose]());
+
+  test('a one-time link signs in, and leaves no secret that a script or the history could read', async () => {
+    const { page } = visit;
+    const link = await platform.link();
+    await page.goto(link);
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    expect(page.url()).toBe(platform.at(''));
+    expect(await page.evaluate('document.cookie')).toBe('');
+    const cookies = await visit.context.cookies();
+    expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Strict' }]);
+    const stored = await page.evaluate<string>('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state])');
+    for (const secret of [new URL(link).hash.slice(1), cookies[0]!.value]) expect(stored).not.toContain(secret);
+    await page.goBack().catch(() => undefined);
+    expect(page.url()).not.toContain('#');
+    await using other = await platform.visit();
+    await other.page.goto(link);
+    await other.page.getByRole('alert').waitFor();
+    await other.page.getByRole('heading', { name: 'Sign in to Capstan' }).waitFor();
+  });
+
+  describe('a unit', () => {
+    test('is created with the form, and runs', async () => {
+      const { page } = visit;
+      await page.goto(platform.at('/units'));
+      await page.getByRole('link', { name: 'New unit' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('shown');
+      await page.getByRole('combobox', { name: 'Offering' }).click();
+      await page.getByRole('option', { name: /^small/ }).click();
+      await page.getByLabel('Command').fill(`sh -c 'echo started; printf "${escapes}${markup}\\n"; sleep 600'`);
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
+      await page.waitForURL(platform.at('/units/default/shown'));
+      await page.getByText('Running', { exact: true }).first().waitFor();
+    });
+
+    test('shows its output as text, whatever it prints', async () => {
+      const { page } = visit;
+      await page.getByRole('tab', { name: 'Logs' }).click();
+      const output = page.getByRole('region', { name: 'Output of the program' });
+      await output.getByText('started', { exact: true }).waitFor();
+      await output.getByText(`red${markup}`).waitFor();
+      expect(await output.locator('img').count()).toBe(0);
+      expect(await page.title()).not.toContain('owned');
+      expect(await hacked()).toBeUndefined();
+    });
+
+    test('has a terminal that runs commands', async () => {
+      const { page } = visit;
+      await page.getByRole('tab', { name: 'Terminal' }).click();
+      const screen = page.locator('.xterm-rows');
+      await screen
+        .getByText(/[#$]\s*$/)
+        .first()
+        .waitFor();
+      await page.keyboard.type(`echo $((6*7)); printf '${markup}\\n'\n`);
+      await screen
+        .getByText(/^42\s*$/)
+        .first()
+        .waitFor();
+      await screen
+        .getByText(/^<img src=x/)
+        .first()
+        .waitFor();
+      expect(await hacked()).toBeUndefined();
+    });
+
+    test('stops and is deleted', async () => {
+      const { page } = visit;
+      await page.getByRole('button', { name: 'Stop', exact: true }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
+      await page.getByRole('button', { name: 'Start', exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await page.waitForURL(platform.at('/units'));
+      await page.getByText('Nothing runs here yet').waitFor();
+    });
+  });
+
+  describe('names and texts that others wrote stay text', () => {
+    const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'viewer' };
+    beforeAll(async () => {
+      await platform.kube('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+        method: 'POST',
+        body: { metadata: { name: markup }, roleRef: role, subjects: [{ apiGroup: role.apiGroup, kind: 'User', name: `user ${markup}` }] },
+      });
+      await platform.kube('/api/v1/namespaces/default/configmaps', {
+        method: 'POST',
+        body: { metadata: { name: 'hostile', annotations: { note: `note ${markup}` } }, data: { text: `\u001b[2J data ${markup}` } },
+      });
+    });
+
+    test.each([
+      ['the members', '/tenancy?tab=members', `user ${markup}`],
+      ['the list of a kind', '/api/rbac.authorization.k8s.io/v1/clusterrolebindings', markup],
+      ['an annotation', '/api/core/v1/configmaps/default/hostile', `note ${markup}`],
+    ])('%s', async (_, path, text) => {
+      const { page } = visit;
+      await page.goto(platform.at(path));
+      await page.locator('main').getByText(text).first().waitFor();
+      expect(await page.locator('main img').count()).toBe(0);
+      expect(await hacked()).toBeUndefined();
+    });
+  });
+
+  test('no page complained', () => expect(visit.complaints).toEqual([]));
+});
