@@ -42,6 +42,7 @@ const checks: readonly (readonly [string, readonly string[]])[] = [
   ['lint with types', ['oxlint', '--type-aware']],
   ['types', ['tsc', '-p', '.']],
   ['types for browsers', ['tsc', '-p', 'tsconfig.browser.json']],
+  ['types of the console', ['tsc', '-p', 'apps/console']],
   ['layers', ['node', 'tests/checks/main.ts']],
 ];
 
