@@ -41,7 +41,7 @@ const editing: Extension = [
   highlightSelectionMatches(),
   search({ top: true }),
   keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, ...searchKeymap, indentWithTab]),
-  EditorView.contentAttributes.of({ 'aria-label': 'YAML' }),
+  EditorView.contentAttributes.of({ 'aria-label': 'YAML', tabindex: '0' }),
 ];
 
 interface EditorProps {

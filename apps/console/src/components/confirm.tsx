@@ -1,6 +1,7 @@
 import { Button, Modal, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import styles from './confirm.module.css';
+import { useReturnFocus } from './use-return-focus.ts';
 
 interface ConfirmProps {
   readonly title: string;
@@ -16,6 +17,7 @@ interface ConfirmProps {
 
 export function Confirm({ title, children, action, typed, isDangerous = true, onConfirm, onClose }: ConfirmProps) {
   const [text, setText] = useState('');
+  useReturnFocus();
   return (
     <Modal opened onClose={onClose} title={title} centered size="md">
       <form

@@ -3,6 +3,7 @@ import { Modal } from '@mantine/core';
 import { type NavigateOptions, useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useMemo, useState } from 'react';
 import { Icon, type IconName } from '../../components/icon.tsx';
+import { useReturnFocus } from '../../components/use-return-focus.ts';
 import { useLive } from '../live/use-live.ts';
 import { usePerson } from '../session/person.ts';
 import { recentWorkspaces } from '../workspaces/recent.ts';
@@ -84,6 +85,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const choices = useChoices();
   const [query, setQuery] = useState('');
   const [at, setAt] = useState(0);
+  useReturnFocus();
   const shown = found(query, choices, ({ label, note, words = '' }) => `${label} ${note} ${words}`).slice(0, most);
   const choose = (choice: Choice | undefined): void => {
     if (choice === undefined) return;

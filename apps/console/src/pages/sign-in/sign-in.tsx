@@ -27,7 +27,8 @@ export function SignIn() {
     mutationFn: signIn,
     onSuccess: (person) => {
       closeLive();
-      queries.clear();
+      // Not the session: the page that waits for it would not hear of the new one.
+      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
       queries.setQueryData(sessionQuery.queryKey, { person } as Session);
       if (path === '/sign-in') void navigate({ to: '/', replace: true });
     },
