@@ -26,10 +26,7 @@ describeUnless(await skipReason(['chromium']), 'the pages of the console', () =>
 
   beforeAll(async () => {
     platform = await ConsolePlatform.start();
-    await platform.capstan('offering', 'create', 'small', '--cpu', '200m', '--memory', '128Mi');
-    // Without a node that is large enough, so that it waits and has a reason and advice.
-    await platform.capstan('run', '--network', 'none', '--no-upload', '-d', '--name', 'waits', '--cpu', '4000', '--', 'true');
-    await platform.kube('/api/v1/namespaces/default/configmaps', { method: 'POST', body: { metadata: { name: 'settings' } } });
+    await platform.prepare();
   });
   afterAll(() => platform?.[Symbol.asyncDispose]());
 

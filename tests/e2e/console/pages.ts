@@ -17,7 +17,7 @@ export const pages: readonly PageUnderTest[] = [
   { name: 'members', path: '/tenancy?tab=members', shows: 'Roles in this workspace' },
   { name: 'quotas', path: '/tenancy?tab=quotas', shows: 'No workspace is limited' },
   { name: 'usage', path: '/tenancy?tab=usage', shows: 'GPU hours by day' },
-  { name: 'audit', path: '/tenancy?tab=audit', shows: 'Audit' },
+  { name: 'audit', path: '/tenancy?tab=audit', shows: 'kubernetes-admin' },
   { name: 'api', path: '/api', shows: 'ConfigMap' },
   { name: 'objects', path: '/api/core/v1/configmaps', shows: 'settings' },
   { name: 'object', path: '/api/core/v1/configmaps/default/settings', shows: 'apiVersion' },

@@ -83,6 +83,14 @@ export class ConsolePlatform implements AsyncDisposable {
     return (await this.capstan('console', '--no-browser')).stdout.trim();
   }
 
+  /** Creates the objects that the pages under test show. */
+  async prepare(): Promise<void> {
+    await this.capstan('offering', 'create', 'small', '--cpu', '200m', '--memory', '128Mi');
+    // No node is large enough, so that it waits and has a reason and advice.
+    await this.capstan('run', '--network', 'none', '--no-upload', '-d', '--name', 'waits', '--cpu', '4000', '--', 'true');
+    await this.kube('/api/v1/namespaces/default/configmaps', { method: 'POST', body: { metadata: { name: 'settings' } } });
+  }
+
   /** The address of a page of the workspace. */
   at(path: string): string {
     return `${this.url}/w/${workspace}${path}`;
