@@ -37,6 +37,7 @@ const tools: readonly ToolName[] = [
 const patience = 7 * 60_000;
 
 const checks: readonly (readonly [string, readonly string[]])[] = [
+  ['build of the console', ['vite', 'build', 'apps/console', '--logLevel', 'warn']],
   ['build', ['node', 'apps/cli/scripts/build.ts']],
   ['format and lint', ['biome', 'check', '.']],
   ['lint with types', ['oxlint', '--type-aware']],

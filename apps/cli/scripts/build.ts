@@ -1,5 +1,5 @@
 /** Bundles the command into `dist`, so that a start reads a handful of JavaScript files instead of hundreds of TypeScript ones. */
-import { cpSync, existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
@@ -7,9 +7,10 @@ import { licensesOf } from './licenses.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const { values } = parseArgs({ options: { output: { type: 'string' } } });
-const output = resolve(values.output ?? join(import.meta.dirname, '../dist'));
+const target = resolve(values.output ?? join(import.meta.dirname, '../dist'));
+// Complete before it takes its place: programs may run from the place at the same time.
+const output = `${target}.${process.pid}`;
 
-rmSync(output, { recursive: true, force: true });
 const bundle = await rolldown({
   input: {
     main: join(root, 'apps/cli/src/main.ts'),
@@ -46,6 +47,10 @@ const pages = join(root, 'apps/console/dist');
 if (existsSync(pages)) cpSync(pages, join(output, 'console'), { recursive: true });
 // The packages with Node for other platforms, which `capstan node archive` fetches.
 writeFileSync(join(output, 'generated/runtimes.json'), `${JSON.stringify(runtimePackages(), undefined, 2)}\n`);
+const former = `${target}.former.${process.pid}`;
+if (existsSync(target)) renameSync(target, former);
+renameSync(output, target);
+rmSync(former, { recursive: true, force: true });
 
 function runtimePackages(): object {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
