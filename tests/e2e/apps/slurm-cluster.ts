@@ -1,4 +1,4 @@
-import { type AppInstance, type AppMember, type AppOperation, appOperationKind, newObject } from '@capstan/api';
+import { type AppInstance, type AppMember, type AppOperation, appMemberKind, appOperationKind, newObject } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import { type Host, HostNetwork, requireTool, tool } from '@capstan/testbed';
 import { expect, vi } from 'vitest';
@@ -103,9 +103,23 @@ export class SlurmCluster implements AsyncDisposable {
     return members.find(({ spec }) => spec.allocation === allocation)!;
   }
 
-  /** Resolves when probes have shown this about a member. */
-  async sees(allocation: Place, expected: { readonly health: string; readonly message?: string }): Promise<void> {
-    await vi.waitFor(async () => expect((await this.member(allocation)).status).toMatchObject(expected), patience);
+  /** Does something, and resolves when probes have shown this about a member, if only for a moment: the platform may repair it at once. */
+  async sees(
+    allocation: Place,
+    expected: { readonly health: string; readonly message?: string },
+    cause: () => Promise<unknown> = async () => {},
+  ): Promise<void> {
+    const members = this.#platform.tenant.resource<AppMember>(appMemberKind).in(namespace);
+    const { items, metadata } = await members.list();
+    await cause();
+    const isSeen = ({ spec, status }: AppMember): boolean =>
+      spec.allocation === allocation &&
+      status?.health === expected.health &&
+      (expected.message === undefined || status.message === expected.message);
+    if (items.some(isSeen)) return;
+    const changes = members.watch({ resourceVersion: metadata.resourceVersion ?? '', signal: AbortSignal.timeout(patience.timeout) });
+    for await (const { type, object } of changes) if (type !== 'BOOKMARK' && isSeen(object)) return;
+    throw new Error(`${allocation} was never seen as ${JSON.stringify(expected)}`);
   }
 
   async healthy(): Promise<void> {
