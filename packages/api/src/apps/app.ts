@@ -112,7 +112,7 @@ export const appKind = defineKind({
         ),
       }),
       columns: [
-        { name: 'Name', type: 'string', path: '.spec.displayName' },
+        { name: 'Title', type: 'string', path: '.spec.displayName' },
         { name: 'Support', type: 'string', path: '.spec.support' },
         { name: 'Versions', type: 'string', path: '.spec.versions[*].name', priority: 1 },
       ],

@@ -197,7 +197,7 @@ export class Pipeline {
     return (await this.#options.authorizer.authorize(entering)).allowed;
   }
 
-  /** Those who look into workspaces of others through a view do so at their own expense. */
+  /** A request through a view counts for its sender, not for the workspace that it reads. */
   #lineOf({ remoteAddress }: Exchange, { place, cluster }: RequestInfo | AwayRequest, user: User): Line {
     // Nobody knows who they are, but one source must not speak for all of them.
     if (user === anonymous) return strangerLine(sourceOf(remoteAddress));

@@ -16,7 +16,7 @@ export function placeNamed(request: PlacementRequest, target: NamedTarget, recor
     : placeOnDevices(request, { ...target, devices: target.devices }, record);
 }
 
-/** Those who name a node get no other nodes than those who do not. */
+/** A request that names a node gets that node under the same rules as every other request. */
 function isOffered({ pools, matchLabels = {} }: PlacementRequest, { node }: NodeRecord): boolean {
   return (
     (pools === undefined || pools.includes(node.pool)) &&

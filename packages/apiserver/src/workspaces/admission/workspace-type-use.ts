@@ -36,7 +36,7 @@ function explained(request: AdmissionRequest, judges: Judges, work: () => void):
   }
 }
 
-/** Those who may not read the types of a workspace get the same message whether a type, or the workspace itself, is missing or not theirs. */
+/** A user who may not read the types of a workspace gets one message, whether the type or the workspace is missing or belongs to others. */
 function messageFor({ context: { user } }: AdmissionRequest, { types, authorizer }: Judges, error: TypeProblem): string {
   if (!(error instanceof MissingType)) return error.message;
   const cluster = types.clusterAt(error.path);

@@ -13,10 +13,10 @@ export function slurmApp(scripts: readonly AdapterScript[]): NewApp {
     spec: {
       displayName: 'Slurm',
       description: 'A Slurm cluster on bare machines: a controller, nodes that run jobs with GPUs, and a machine to log in to.',
-      support: 'managed',
+      support: 'self-managed',
       promises: [
         'Jobs survive a restart of the controller.',
-        'Nodes with GPUs that are out of order take no new jobs.',
+        'A node with a GPU that is out of order is drained, unless more than a third of the members is unhealthy.',
         'Drains that others have set are never lifted.',
       ],
       exclusions: ['Shared file systems: homes are on the disks of the members.', 'Several controllers.'],
