@@ -1,17 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { settleMemory } from '@capstan/apiserver/settle';
 import { type Connection, fixedCredentials } from '@capstan/client';
 import { type Console, type ConsoleLimits, type ProviderOptions, startConsole } from '@capstan/console';
 import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type ConsoleConfig, consoleShape, needsCertificate } from '../config/console.ts';
-import { explain, Failure } from '../failure.ts';
-import { type LogFormat, processLog } from '../log.ts';
-import { announceReady } from '../supervise/description.ts';
-import { withCurrentAuthority } from './kubeconfig.ts';
+import { Failure } from '../failure.ts';
+import type { LogFormat } from '../log.ts';
 import { defaultConsoleHealthPort, defaultConsolePort, defaultDataDirectory, defaultRestPort } from './options.ts';
-import { addressOf, readSetting, untilAborted } from './serving.ts';
-import { shutdownSignal } from './shutdown.ts';
+import { announceServer, type Run, readSetting, runServer, untilAborted } from './serving.ts';
 
 export interface ConsoleServerFlags {
   readonly config?: string;
@@ -27,28 +23,11 @@ export interface ConsoleServerFlags {
 export async function consoleServer(flags: ConsoleServerFlags): Promise<void> {
   const config: ProcessConfig<ConsoleConfig> =
     flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'console', consoleShape);
-  const settings = settingsOf(flags, config);
-  const signal = shutdownSignal();
-  const write = processLog({ process: 'console', format: flags.logFormat ?? config.logFormat ?? 'text' });
-  settleMemory(signal);
-  try {
-    await withCurrentAuthority({ path: settings.kubeconfigPath, processName: 'console' }, signal, (connection, stop) =>
-      serve({ settings, connection, write }, stop),
-    );
-  } catch (error) {
-    throw explain(error, settings);
-  }
-  if (process.connected) process.disconnect();
+  await runServer({ name: 'console', settings: settingsOf(flags, config), logFormat: flags.logFormat ?? config.logFormat }, serve);
 }
 
-interface Run {
-  readonly settings: ReturnType<typeof settingsOf>;
-  readonly connection: Connection;
-  readonly write: (line: string) => void;
-}
-
-async function serve({ settings, connection, write }: Run, signal: AbortSignal): Promise<void> {
-  const { host, port, health, tls, kubeconfigPath, dataDirectory, file } = settings;
+async function serve({ settings, connection, write }: Run<ReturnType<typeof settingsOf>>, signal: AbortSignal): Promise<void> {
+  const { host, port, health, tls, dataDirectory, file } = settings;
   await using running = await startConsole({
     connection,
     rest: settings.rest,
@@ -64,18 +43,7 @@ async function serve({ settings, connection, write }: Run, signal: AbortSignal):
     ...(file.oidc && { oidc: providerOf(file.oidc) }),
     ...(tls && { tls: { certificate: readSetting(tls.certificateFile), key: readSetting(tls.keyFile) } }),
   });
-  const scheme = tls === undefined ? 'http' : 'https';
-  const url = addressOf(scheme, host, running.port);
-  write(`console at ${url}, for the API server ${connection.server}`);
-  announceReady({
-    url,
-    kubeconfigPath,
-    ports: [
-      { name: scheme, host, port: running.port },
-      { name: 'health', host: health.host, port: running.healthPort },
-    ],
-    health: { url: `${addressOf('http', health.host, running.healthPort)}/readyz` },
-  });
+  write(`console at ${announceServer(settings, running)}, for the API server ${connection.server}`);
   if (tls !== undefined) followCertificate(tls, running, signal);
   await untilAborted(signal);
 }

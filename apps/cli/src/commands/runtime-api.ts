@@ -1,16 +1,11 @@
 import { join, resolve } from 'node:path';
-import { settleMemory } from '@capstan/apiserver/settle';
-import { type Connection, tokenFileCredentials } from '@capstan/client';
+import { tokenFileCredentials } from '@capstan/client';
 import { defaultLimits, type RestLimits, startRuntimeApi } from '@capstan/runtime-api';
 import { type ProcessConfig, readProcessConfig } from '../config/capstan.ts';
 import { type RuntimeApiConfig, runtimeApiShape } from '../config/runtime-api.ts';
-import { explain } from '../failure.ts';
-import { type LogFormat, processLog } from '../log.ts';
-import { announceReady } from '../supervise/description.ts';
-import { withCurrentAuthority } from './kubeconfig.ts';
+import type { LogFormat } from '../log.ts';
 import { defaultDataDirectory, defaultRestHealthPort, defaultRestPort } from './options.ts';
-import { addressOf, readSetting, untilAborted } from './serving.ts';
-import { shutdownSignal } from './shutdown.ts';
+import { announceServer, type Run, readSetting, runServer, untilAborted } from './serving.ts';
 
 export interface RuntimeApiFlags {
   readonly config?: string;
@@ -25,28 +20,11 @@ export interface RuntimeApiFlags {
 export async function runtimeApi(flags: RuntimeApiFlags): Promise<void> {
   const config: ProcessConfig<RuntimeApiConfig> =
     flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'runtimeApi', runtimeApiShape);
-  const settings = settingsOf(flags, config);
-  const signal = shutdownSignal();
-  const write = processLog({ process: 'runtime-api', format: flags.logFormat ?? config.logFormat ?? 'text' });
-  settleMemory(signal);
-  try {
-    await withCurrentAuthority({ path: settings.kubeconfigPath, processName: 'runtime-api' }, signal, (connection, stop) =>
-      serve({ settings, connection, write }, stop),
-    );
-  } catch (error) {
-    throw explain(error, settings);
-  }
-  if (process.connected) process.disconnect();
+  await runServer({ name: 'runtime-api', settings: settingsOf(flags, config), logFormat: flags.logFormat ?? config.logFormat }, serve);
 }
 
-interface Run {
-  readonly settings: ReturnType<typeof settingsOf>;
-  readonly connection: Connection;
-  readonly write: (line: string) => void;
-}
-
-async function serve({ settings, connection, write }: Run, signal: AbortSignal): Promise<void> {
-  const { host, port, health, tls, limits, kubeconfigPath, jobTokenFile } = settings;
+async function serve({ settings, connection, write }: Run<ReturnType<typeof settingsOf>>, signal: AbortSignal): Promise<void> {
+  const { host, port, health, tls, limits, jobTokenFile } = settings;
   await using api = await startRuntimeApi({
     connection,
     host,
@@ -57,17 +35,8 @@ async function serve({ settings, connection, write }: Run, signal: AbortSignal):
     ...(jobTokenFile !== undefined && { jobs: { credentials: tokenFileCredentials({ path: jobTokenFile }) } }),
     ...(tls && { tls: { certificate: readSetting(tls.certificateFile), key: readSetting(tls.keyFile) } }),
   });
-  const url = addressOf(tls === undefined ? 'http' : 'https', host, api.port);
+  const url = announceServer(settings, api);
   write(`REST API at ${url}/api/v1, documentation at ${url}/api/v1/docs, for the API server ${connection.server}`);
-  announceReady({
-    url,
-    kubeconfigPath,
-    ports: [
-      { name: tls === undefined ? 'http' : 'https', host, port: api.port },
-      { name: 'health', host: health.host, port: api.healthPort },
-    ],
-    health: { url: `${addressOf('http', health.host, api.healthPort)}/readyz` },
-  });
   await untilAborted(signal);
 }
 

@@ -1,5 +1,71 @@
 import { readFileSync } from 'node:fs';
-import { Failure } from '../failure.ts';
+import { settleMemory } from '@capstan/apiserver/settle';
+import type { Connection } from '@capstan/client';
+import { explain, Failure, type StartContext } from '../failure.ts';
+import { type LogFormat, processLog } from '../log.ts';
+import { announceReady } from '../supervise/description.ts';
+import { withCurrentAuthority } from './kubeconfig.ts';
+import { shutdownSignal } from './shutdown.ts';
+
+interface Frame<S> {
+  /** Name of the process. */
+  readonly name: string;
+  readonly settings: S;
+  readonly logFormat: LogFormat | undefined;
+}
+
+/** A run of a server, until its signal is aborted. */
+export interface Run<S> {
+  readonly settings: S;
+  readonly connection: Connection;
+  readonly write: (line: string) => void;
+}
+
+type Serve<S> = (run: Run<S>, signal: AbortSignal) => Promise<void>;
+
+/** Runs a server in front of the API server in this process until a signal stops it. */
+export async function runServer<S extends StartContext & { readonly kubeconfigPath: string }>(
+  { name, settings, logFormat = 'text' }: Frame<S>,
+  serve: Serve<S>,
+): Promise<void> {
+  const signal = shutdownSignal();
+  const write = processLog({ process: name, format: logFormat });
+  settleMemory(signal);
+  try {
+    await withCurrentAuthority({ path: settings.kubeconfigPath, processName: name }, signal, (connection, stop) =>
+      serve({ settings, connection, write }, stop),
+    );
+  } catch (error) {
+    throw explain(error, settings);
+  }
+  if (process.connected) process.disconnect();
+}
+
+interface Listening {
+  readonly host: string;
+  readonly health: { readonly host: string };
+  readonly tls: object | undefined;
+  readonly kubeconfigPath: string;
+}
+
+/** Tells the supervisor where the server listens. Returns its address. */
+export function announceServer(
+  { host, health, tls, kubeconfigPath }: Listening,
+  { port, healthPort }: { readonly port: number; readonly healthPort: number },
+): string {
+  const scheme = tls === undefined ? 'http' : 'https';
+  const url = addressOf(scheme, host, port);
+  announceReady({
+    url,
+    kubeconfigPath,
+    ports: [
+      { name: scheme, host, port },
+      { name: 'health', host: health.host, port: healthPort },
+    ],
+    health: { url: `${addressOf('http', health.host, healthPort)}/readyz` },
+  });
+  return url;
+}
 
 /** A file that the configuration names, such as a certificate. */
 export function readSetting(path: string): string {
@@ -10,7 +76,7 @@ export function readSetting(path: string): string {
   }
 }
 
-export function addressOf(scheme: string, host: string, port: number): string {
+function addressOf(scheme: string, host: string, port: number): string {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
