@@ -2,6 +2,7 @@ import type { AppInstance } from '@capstan/api';
 import { Link } from '@tanstack/react-router';
 import { Meter } from '../../components/meter.tsx';
 import { Facts, Section } from '../../components/page.tsx';
+import { ReasonBox } from '../../components/reason.tsx';
 import { Status } from '../../components/status.tsx';
 import { OperationButtons } from '../../modules/apps/operation-buttons.tsx';
 import { ProblemList } from '../../modules/apps/problem-list.tsx';
@@ -104,11 +105,11 @@ function Reason({ workspace, instance }: OverviewProps) {
     operations.state === 'content' ? operations.content.find(({ status }) => status?.state === 'needs_intervention') : undefined;
   if (reason === '' || tone === 'good') return null;
   return (
-    <div className={styles['reason']} data-tone={tone}>
+    <ReasonBox tone={tone}>
       <p>
         <strong>{word}.</strong> {sentence(reason)}
       </p>
       {waiting?.status?.instructions !== undefined && <p>{waiting.status.instructions}</p>}
-    </div>
+    </ReasonBox>
   );
 }

@@ -2,6 +2,7 @@ import type { GPUUnit } from '@capstan/api';
 import { Link } from '@tanstack/react-router';
 import { Command } from '../../components/copy.tsx';
 import { Facts, Section } from '../../components/page.tsx';
+import { ReasonBox } from '../../components/reason.tsx';
 import { Conditions } from '../../modules/conditions/conditions.tsx';
 import { Age } from '../../modules/format/age.tsx';
 import { dateTime, sentence } from '../../modules/format/format.ts';
@@ -63,7 +64,7 @@ function Reason({ workspace, unit }: OverviewProps) {
   if (reason === '' || tone === 'good') return null;
   const { name = '', namespace = '' } = unit.metadata;
   return (
-    <div className={styles['reason']} data-tone={tone}>
+    <ReasonBox tone={tone}>
       <p>{sentence(reason)}.</p>
       {lastLines.length > 0 && <pre className={styles['lines']}>{lastLines.join('\n')}</pre>}
       {advice !== undefined && (
@@ -71,7 +72,7 @@ function Reason({ workspace, unit }: OverviewProps) {
           {advice.text} <AdviceLink {...{ workspace, namespace, name, advice }} isOnDetail />
         </p>
       )}
-    </div>
+    </ReasonBox>
   );
 }
 
