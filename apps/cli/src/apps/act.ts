@@ -64,7 +64,7 @@ function begin(apps: Apps, { instance, type, member, parameters }: Request): Pro
     ...(member !== undefined && { member }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
   };
-  return apps.operations.create(newObject(appOperationKind, { metadata, spec } as never) as unknown as AppOperation);
+  return apps.operations.create(newObject(appOperationKind, { metadata, spec }) as AppOperation);
 }
 
 async function waitForOperation(apps: Apps, { metadata: { name = '', uid } }: AppOperation): Promise<number> {

@@ -73,7 +73,7 @@ async function showPlan(apps: Apps, { name, spec, known }: Wanted): Promise<numb
 async function planned(apps: Apps, instance: string, type: string): Promise<AppOperation> {
   const metadata = { generateName: `${instance}-plan-`, namespace: apps.namespace };
   const spec = { instance, type, dryRun: true, cancelled: false };
-  const made = await apps.operations.create(newObject(appOperationKind, { metadata, spec } as never) as unknown as AppOperation);
+  const made = await apps.operations.create(newObject(appOperationKind, { metadata, spec }) as AppOperation);
   const { name = '', uid } = made.metadata;
   try {
     let last = made;

@@ -39,7 +39,7 @@ export function beginOperation(place: AppPlace, request: OperationRequest): Prom
     ...(member !== undefined && { member }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
   };
-  return operationsIn(place).create(newObject(appOperationKind, { metadata, spec } as never) as unknown as AppOperation);
+  return operationsIn(place).create(newObject(appOperationKind, { metadata, spec }) as AppOperation);
 }
 
 export interface Wish {
@@ -54,7 +54,7 @@ export interface Wish {
 export async function planDeployment(place: AppPlace, { name, app, version, placement, parameters }: Wish): Promise<AppOperation> {
   const metadata = { name, namespace: place.namespace, annotations: { [appPreviewAnnotation]: 'console' } };
   const spec = { app, version, placement, paused: true, ...(Object.keys(parameters).length > 0 && { parameters }) };
-  await instancesIn(place).create(newObject(appInstanceKind, { metadata, spec } as never) as unknown as AppInstance);
+  await instancesIn(place).create(newObject(appInstanceKind, { metadata, spec }) as AppInstance);
   try {
     return await beginOperation(place, { instance: name, type: 'deploy', dryRun: true });
   } catch (error) {
