@@ -1,7 +1,8 @@
 import { type AdapterMember, AdapterProblem } from '../../adapter/contract.ts';
+import { type Draft, type Stages, stepId } from '../../adapter/stages.ts';
 import { artifactDirectory, configFile } from './distribution.ts';
 import { configOf, fixedSettings, settingsFact } from './settings.ts';
-import { type Context, type Draft, type Extras, initFact, roleOf, run, type Stages, service, stepId } from './steps.ts';
+import { type Context, type Extras, initFact, roleOf, run, service } from './steps.ts';
 
 /** An agent that does not join leaves a cluster that can be used. */
 const agentExtras: Extras = { onFailure: 'degrade' };

@@ -1,5 +1,6 @@
 import type { AdapterMember } from '../../adapter/contract.ts';
-import { type Context, type Draft, type Extras, roleOf, run, type Stages, service } from './steps.ts';
+import type { Draft, Stages } from '../../adapter/stages.ts';
+import { type Context, type Extras, roleOf, run, service } from './steps.ts';
 
 const drainInstructions =
   'Some pods could not be evicted; the output names them and the disruption budgets that protect them. Scale them or remove the budget, then create an operation `resume`.';

@@ -1,4 +1,5 @@
 import { type AdapterMember, AdapterProblem } from '../../adapter/contract.ts';
+import { Stages } from '../../adapter/stages.ts';
 import {
   bootstrap,
   configure,
@@ -12,7 +13,7 @@ import {
   wait,
 } from './joining.ts';
 import { drain, erase, forget, remove } from './leaving.ts';
-import { type Context, run, Stages, service } from './steps.ts';
+import { type Context, run, service } from './steps.ts';
 
 /** Each returns its steps, in order. */
 export type Operation = (context: Context) => Stages;

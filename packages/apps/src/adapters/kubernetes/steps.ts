@@ -1,36 +1,12 @@
-import { createHash } from 'node:crypto';
-import type { AdapterMember, PlannedStep, PlanRequest } from '../../adapter/contract.ts';
+import type { AdapterMember, PlanRequest } from '../../adapter/contract.ts';
+import { type Draft, stepId } from '../../adapter/stages.ts';
 import { type Distribution, launcher, type Role } from './distribution.ts';
 import { exitCodes, type ScriptName } from './exit-codes.ts';
-
-/** A step whose turn is not decided yet. */
-export type Draft = PlannedStep extends infer Step ? (Step extends PlannedStep ? Omit<Step, 'stage'> : never) : never;
 
 /** How a step differs from the usual one of its kind. */
 export type Extras = Partial<
   Pick<Draft, 'phase' | 'deadline' | 'attempts' | 'code' | 'onFailure' | 'instructions' | 'keepsFact' | 'keepsSecret'>
 >;
-
-/** Puts steps in order. */
-export class Stages {
-  readonly steps: PlannedStep[] = [];
-  #next = 0;
-
-  /** These run side by side, after everything before. */
-  stage(...steps: readonly Draft[]): this {
-    if (steps.length === 0) return this;
-    for (const step of steps) this.steps.push({ ...step, stage: this.#next } as PlannedStep);
-    this.#next++;
-    return this;
-  }
-
-  /** Members pass these chains side by side. Each link of a chain is one stage. */
-  chains(chains: readonly (readonly (readonly Draft[])[])[]): this {
-    const longest = Math.max(0, ...chains.map(({ length }) => length));
-    for (let link = 0; link < longest; link++) this.stage(...chains.flatMap((chain) => chain[link] ?? []));
-    return this;
-  }
-}
 
 export interface Context {
   readonly distribution: Distribution;
@@ -40,15 +16,6 @@ export interface Context {
   readonly agents: readonly AdapterMember[];
   /** Members that the placement no longer asks for. */
   readonly unwanted: readonly AdapterMember[];
-}
-
-const mostLetters = 63;
-
-/** Unique within a plan, and the same in each plan. */
-export function stepId(verb: string, member: AdapterMember): string {
-  const id = `${verb}-${member.name}`;
-  if (id.length <= mostLetters) return id;
-  return `${id.slice(0, mostLetters - 9)}-${createHash('sha256').update(id).digest('hex').slice(0, 8)}`;
 }
 
 export const roleOf = ({ component }: AdapterMember): Role => (component === 'server' ? 'server' : 'agent');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { type Draft, stepId } from '../../adapter/stages.ts';
 import type { Cluster, SlurmNode } from './cluster.ts';
-import { type Draft, stepId } from './steps.ts';
 
 export const controllerPort = 6817;
 export const databaseSocket = '/run/slurm-database/socket';
@@ -61,7 +61,7 @@ export interface ServiceStep {
 export function runService(cluster: Cluster, node: SlurmNode, { service, title, configuration = '' }: ServiceStep): Draft {
   const { command, environment } = programOf(service, cluster, node, configuration);
   return {
-    id: stepId(`run-${service.slice('slurm-'.length)}`, node),
+    id: stepId(`run-${service.slice('slurm-'.length)}`, node.member),
     title,
     member: node.member.name,
     type: 'service.ensure',

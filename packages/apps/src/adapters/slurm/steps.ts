@@ -1,32 +1,5 @@
-import { createHash } from 'node:crypto';
-import type { PlannedStep } from '../../adapter/contract.ts';
+import { type Draft, stepId } from '../../adapter/stages.ts';
 import type { SlurmNode } from './cluster.ts';
-
-/** A step whose turn is not decided yet. */
-export type Draft = PlannedStep extends infer Step ? (Step extends PlannedStep ? Omit<Step, 'stage'> : never) : never;
-
-/** Puts steps in order. */
-export class Stages {
-  readonly steps: PlannedStep[] = [];
-  #next = 0;
-
-  /** These run side by side, after everything before. */
-  add(phase: string, drafts: readonly Draft[]): this {
-    if (drafts.length === 0) return this;
-    for (const draft of drafts) this.steps.push({ ...draft, phase, stage: this.#next } as PlannedStep);
-    this.#next++;
-    return this;
-  }
-}
-
-const mostLetters = 63;
-
-/** Unique within a plan, and the same in each plan. */
-export function stepId(verb: string, { member }: SlurmNode): string {
-  const id = `${verb}-${member.name}`;
-  if (id.length <= mostLetters) return id;
-  return `${id.slice(0, mostLetters - 9)}-${createHash('sha256').update(id).digest('hex').slice(0, 8)}`;
-}
 
 export type ScriptName =
   | 'prepare'
@@ -69,7 +42,7 @@ export interface ScriptStep extends Extras {
 export function run(node: SlurmNode, { script, verb = script, title, arguments: args = [], ...extras }: ScriptStep): Draft {
   const codes = exitCodes[script];
   return {
-    id: stepId(verb, node),
+    id: stepId(verb, node.member),
     title,
     member: node.member.name,
     type: 'process.run',
@@ -82,7 +55,7 @@ export function run(node: SlurmNode, { script, verb = script, title, arguments: 
 /** Runs a script until it succeeds. */
 export function waitFor(node: SlurmNode, { script, verb = script, title, arguments: args = [], ...extras }: ScriptStep): Draft {
   return {
-    id: stepId(verb, node),
+    id: stepId(verb, node.member),
     title,
     member: node.member.name,
     type: 'probe.command',
@@ -100,7 +73,7 @@ export interface FileStep {
 
 export function write(node: SlurmNode, { path, content, mode = '0644', owner }: FileStep): Draft {
   return {
-    id: stepId(`write-${path.split('/').at(-1)!.replaceAll('.', '-')}`, node),
+    id: stepId(`write-${path.split('/').at(-1)!.replaceAll('.', '-')}`, node.member),
     title: `Write ${path} on ${node.name}`,
     member: node.member.name,
     type: 'file.write',

@@ -1,5 +1,6 @@
+import type { Draft } from '../../../adapter/stages.ts';
 import { type Cluster, type SlurmNode, unhealthyGpus } from '../cluster.ts';
-import { type Draft, run, waitFor } from '../steps.ts';
+import { run, waitFor } from '../steps.ts';
 
 /** Drains whose reasons begin like this are ours, and only ours are lifted. */
 const ownReason = 'capstan:';

@@ -1,8 +1,9 @@
+import { type Draft, type Stages, stepId } from '../../../adapter/stages.ts';
 import { type Cluster, membersOf, type SlurmNode, standInsOf } from '../cluster.ts';
 import { cgroupConf, gresConf, slurmConf, slurmdbdConf } from '../configuration.ts';
 import { packagesOf } from '../packages.ts';
 import { runService } from '../services.ts';
-import { type Draft, run, type Stages, stepId, waitFor, write } from '../steps.ts';
+import { run, waitFor, write } from '../steps.ts';
 
 /*
  * Parts of plans, in their order. Each leads members from whatever they are to a working state: every step finds out by itself whether there is something to do.
@@ -13,21 +14,21 @@ const credential = 'munge-credential';
 
 /** Installs everything on these members. */
 export function prepare(stages: Stages, cluster: Cluster, members: readonly SlurmNode[]): void {
-  stages.add(
+  stages.inPhase(
     'preparing',
     members.map((node) =>
       degrading(node, run(node, { script: 'prepare', title: `Look at the machine ${node.name}`, arguments: [cluster.id], deadline: '5m' })),
     ),
   );
-  stages.add(
+  stages.inPhase(
     'installing',
     members.map((node) => degrading(node, install(cluster, node))),
   );
-  stages.add(
+  stages.inPhase(
     'configuring',
     members.map((node) => degrading(node, configure(cluster, node))),
   );
-  stages.add(
+  stages.inPhase(
     'configuring',
     members.flatMap((node) => [
       degrading(node, accounts(cluster, node)),
@@ -38,7 +39,7 @@ export function prepare(stages: Stages, cluster: Cluster, members: readonly Slur
 
 /** No message of Slurm names a wrong key, so it is looked for: the controller encodes, the others decode. */
 export function authenticate(stages: Stages, cluster: Cluster, members: readonly SlurmNode[]): void {
-  stages.add(
+  stages.inPhase(
     'authenticating',
     members.map((node) =>
       degrading(node, runService(cluster, node, { service: 'slurm-munge', title: `Run the authentication on ${node.name}` })),
@@ -46,10 +47,10 @@ export function authenticate(stages: Stages, cluster: Cluster, members: readonly
   );
   const others = members.filter((node) => node !== cluster.controller);
   if (others.length === 0) return;
-  stages.add('authenticating', [
+  stages.inPhase('authenticating', [
     run(cluster.controller, { script: 'credential', title: 'Make a credential on the controller', keepsFact: credential }),
   ]);
-  stages.add(
+  stages.inPhase(
     'authenticating',
     others.map((node) => degrading(node, checkCredential(node))),
   );
@@ -58,7 +59,7 @@ export function authenticate(stages: Stages, cluster: Cluster, members: readonly
 /** Members that are a part of the cluster already learn about new members and users. Those that are silent learn it later. */
 export function tellOthers(stages: Stages, cluster: Cluster, members: readonly SlurmNode[]): void {
   const others = membersOf(cluster).filter((node) => !members.includes(node) && node.member.node.isReady);
-  stages.add(
+  stages.inPhase(
     'configuring',
     others.flatMap((node) => [degrading(node, configure(cluster, node)), degrading(node, accounts(cluster, node))]),
   );
@@ -68,12 +69,12 @@ export function tellOthers(stages: Stages, cluster: Cluster, members: readonly S
 export function configureLogin(stages: Stages, cluster: Cluster): void {
   const { login } = cluster;
   if (login?.member.node.isReady !== true) return;
-  stages.add('configuring', [degrading(login, write(login, { path: '/etc/slurm/slurm.conf', content: slurmConf(cluster) }))]);
+  stages.inPhase('configuring', [degrading(login, write(login, { path: '/etc/slurm/slurm.conf', content: slurmConf(cluster) }))]);
 }
 
 export function configureController(stages: Stages, cluster: Cluster): void {
   const { controller, settings } = cluster;
-  stages.add('configuring', [
+  stages.inPhase('configuring', [
     write(controller, { path: '/etc/slurm/slurm.conf', content: slurmConf(cluster) }),
     write(controller, { path: '/etc/slurm/gres.conf', content: gresConf(cluster) }),
     write(controller, { path: '/etc/slurm/cgroup.conf', content: cgroupConf(cluster) }),
@@ -89,12 +90,12 @@ export function runAccounting(stages: Stages, cluster: Cluster): void {
   const phase = 'accounting_starting';
   const users = settings.users.map(({ name }) => name);
   stages
-    .add(phase, [run(controller, { script: 'database', title: 'Create the database of the accounting', deadline: '5m' })])
-    .add(phase, [runService(cluster, controller, { service: 'slurm-database', title: 'Run the database of the accounting' })])
-    .add(phase, [
+    .inPhase(phase, [run(controller, { script: 'database', title: 'Create the database of the accounting', deadline: '5m' })])
+    .inPhase(phase, [runService(cluster, controller, { service: 'slurm-database', title: 'Run the database of the accounting' })])
+    .inPhase(phase, [
       runService(cluster, controller, { service: 'slurm-accounting', title: 'Run the accounting', configuration: slurmdbdConf(cluster) }),
     ])
-    .add(phase, [
+    .inPhase(phase, [
       run(controller, { script: 'accounting', title: 'Register the cluster and its users', arguments: [cluster.name, ...users] }),
     ]);
 }
@@ -138,7 +139,7 @@ export function registered(nodes: readonly SlurmNode[]): Draft[] {
 
 function install(cluster: Cluster, node: SlurmNode): Draft {
   return {
-    id: stepId('install', node),
+    id: stepId('install', node.member),
     title: `Install the packages of Slurm on ${node.name}`,
     member: node.member.name,
     type: 'package.ensure',

@@ -1,6 +1,7 @@
 import { AdapterProblem, type Plan, type PlanRequest, type WantedSecret } from '../../../adapter/contract.ts';
+import { Stages } from '../../../adapter/stages.ts';
 import { type Cluster, clusterOf, membersOf, type SlurmNode, unhealthyGpus } from '../cluster.ts';
-import { run, Stages } from '../steps.ts';
+import { run } from '../steps.ts';
 import { drain, drained, followGpus, undrain } from './drains.ts';
 import {
   authenticate,
@@ -58,15 +59,15 @@ function converge(cluster: Cluster, { operation }: PlanRequest): Plan {
   const stages = new Stages();
   const leaving = unwanted.filter(({ member }) => member.component === 'compute' && member.hasJoined);
   stages
-    .add(
+    .inPhase(
       'draining',
       leaving.map((node) => drain(cluster, node, `removed by ${operation.id}`)),
     )
-    .add(
+    .inPhase(
       'draining',
       leaving.map((node) => drained(cluster, node)),
     )
-    .add('removing', unwanted.flatMap(stopAll));
+    .inPhase('removing', unwanted.flatMap(stopAll));
   // A change of the wish leaves machines alone that are as they were.
   const members = membersOf(cluster).filter(
     ({ member }) => operation.type !== 'change' || !member.hasJoined || member.component === 'controller',
@@ -79,12 +80,12 @@ function converge(cluster: Cluster, { operation }: PlanRequest): Plan {
   configureController(stages, cluster);
   runAccounting(stages, cluster);
   stages
-    .add('controller_starting', [runController(cluster)])
-    .add('controller_starting', [reconfigure(cluster)])
-    .add('nodes_joining', runNodes(cluster, nodes))
-    .add('nodes_joining', registered(nodes))
-    .add('nodes_joining', followGpus(cluster))
-    .add(
+    .inPhase('controller_starting', [runController(cluster)])
+    .inPhase('controller_starting', [reconfigure(cluster)])
+    .inPhase('nodes_joining', runNodes(cluster, nodes))
+    .inPhase('nodes_joining', registered(nodes))
+    .inPhase('nodes_joining', followGpus(cluster))
+    .inPhase(
       'removing',
       unwanted.map((node) => clean(cluster.id, node)),
     );
@@ -105,22 +106,22 @@ function repair(cluster: Cluster, node: SlurmNode): Plan {
   const stages = new Stages();
   prepare(stages, cluster, [node]);
   // It may have read another key when it started.
-  stages.add(phase, [stopService(node, 'slurm-munge')]);
+  stages.inPhase(phase, [stopService(node, 'slurm-munge')]);
   authenticate(stages, cluster, [node]);
   switch (node.member.component) {
     case 'controller':
       configureController(stages, cluster);
       runAccounting(stages, cluster);
       stages
-        .add(phase, [runController(cluster)])
-        .add(phase, [unstick('slurmctld')])
-        .add(phase, [reconfigure(cluster)]);
+        .inPhase(phase, [runController(cluster)])
+        .inPhase(phase, [unstick('slurmctld')])
+        .inPhase(phase, [reconfigure(cluster)]);
       break;
     case 'compute':
       stages
-        .add(phase, runNodes(cluster, [node]))
-        .add(phase, [unstick('slurmd')])
-        .add(phase, registered([node]));
+        .inPhase(phase, runNodes(cluster, [node]))
+        .inPhase(phase, [unstick('slurmd')])
+        .inPhase(phase, registered([node]));
       break;
     default:
       configureLogin(stages, cluster);
@@ -130,8 +131,8 @@ function repair(cluster: Cluster, node: SlurmNode): Plan {
 
 function drainOne(cluster: Cluster, node: SlurmNode, { operation }: PlanRequest): Plan {
   const { reason = '', wait = false } = operation.parameters as { readonly reason?: string; readonly wait?: boolean };
-  const stages = new Stages().add('draining', [drain(cluster, node, `${operation.id} ${reason}`)]);
-  if (wait) stages.add('draining', [drained(cluster, node)]);
+  const stages = new Stages().inPhase('draining', [drain(cluster, node, `${operation.id} ${reason}`)]);
+  if (wait) stages.inPhase('draining', [drained(cluster, node)]);
   return { steps: stages.steps, phase: running };
 }
 
@@ -140,16 +141,16 @@ function undrainOne(cluster: Cluster, node: SlurmNode, { operation }: PlanReques
   const [broken] = unhealthyGpus(node);
   if (broken !== undefined && !force)
     throw new AdapterProblem('GpuUnhealthy', `the GPU ${broken.uuid} of ${node.name} is out of order, so the node would be drained again`);
-  return { steps: new Stages().add('resuming', [undrain(cluster, node, force ? 'force' : 'others-fail')]).steps, phase: running };
+  return { steps: new Stages().inPhase('resuming', [undrain(cluster, node, force ? 'force' : 'others-fail')]).steps, phase: running };
 }
 
 /** The controller saves its state when it is stopped, and jobs go on without it. */
 function restartController(cluster: Cluster): Plan {
   const phase = 'controller_restarting';
   const stages = new Stages()
-    .add(phase, [stopService(cluster.controller, 'slurm-controller')])
-    .add(phase, [runController(cluster)])
-    .add(phase, [reconfigure(cluster)]);
+    .inPhase(phase, [stopService(cluster.controller, 'slurm-controller')])
+    .inPhase(phase, [runController(cluster)])
+    .inPhase(phase, [reconfigure(cluster)]);
   return { steps: stages.steps, phase: running };
 }
 

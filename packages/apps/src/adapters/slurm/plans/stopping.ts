@@ -1,7 +1,8 @@
 import type { Plan, PlanRequest } from '../../../adapter/contract.ts';
+import { type Draft, Stages, stepId } from '../../../adapter/stages.ts';
 import { type Cluster, membersOf, nodeOf, type SlurmNode } from '../cluster.ts';
 import type { ServiceName } from '../services.ts';
-import { type Draft, run, Stages, stepId } from '../steps.ts';
+import { run } from '../steps.ts';
 
 const phase = 'removing';
 
@@ -9,14 +10,16 @@ const phase = 'removing';
 export function stop(cluster: Cluster): Plan {
   const { controller, compute, settings } = cluster;
   const stages = new Stages()
-    .add(
+    .inPhase(
       'stopping',
       compute.map((node) => stopService(node, 'slurm-node')),
     )
-    .add('stopping', [stopService(controller, 'slurm-controller')]);
+    .inPhase('stopping', [stopService(controller, 'slurm-controller')]);
   if (settings.hasAccounting)
-    stages.add('stopping', [stopService(controller, 'slurm-accounting')]).add('stopping', [stopService(controller, 'slurm-database')]);
-  stages.add(
+    stages
+      .inPhase('stopping', [stopService(controller, 'slurm-accounting')])
+      .inPhase('stopping', [stopService(controller, 'slurm-database')]);
+  stages.inPhase(
     'stopping',
     membersOf(cluster).map((node) => stopService(node, 'slurm-munge')),
   );
@@ -25,7 +28,7 @@ export function stop(cluster: Cluster): Plan {
 
 export function decommission({ members, instance }: PlanRequest): Plan {
   const nodes = members.map(nodeOf);
-  const stages = new Stages().add(phase, nodes.flatMap(stopAll)).add(
+  const stages = new Stages().inPhase(phase, nodes.flatMap(stopAll)).inPhase(
     phase,
     nodes.map((node) => clean(instance.id, node)),
   );
@@ -46,7 +49,7 @@ export function stopAll(node: SlurmNode): Draft[] {
 /** A service with a command is one of the agent; which command it is does not matter here. */
 export function stopService(node: SlurmNode, service: ServiceName): Draft {
   return {
-    id: stepId(`stop-${service.slice('slurm-'.length)}`, node),
+    id: stepId(`stop-${service.slice('slurm-'.length)}`, node.member),
     title: `Stop ${service} on ${node.name}`,
     member: node.member.name,
     type: 'service.ensure',
