@@ -2,13 +2,13 @@ import { duration } from '../definition/common.ts';
 import { choice, flag, integer, list, map, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
 import { keyHash } from './fields.ts';
 
-/** Scripts are NodeScripts; only services, which the platform's own controllers write, have commands. */
+/** Scripts are NodeScripts; only services, which the platform's own controllers write, may have commands instead. */
 
 const path = (description: string) => text(description, { minLength: 2, maxLength: 4096, pattern: '^/[^\\x00]*$' });
 const unitName = text('Name of the service.', { minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9][A-Za-z0-9_.@-]*$' });
 
 const fileWrite = object('Writes a file as a whole, atomically.', {
-  path: path('Where the file is.'),
+  path: path('Where the file is. Folders above it are created.'),
   content: text('Content of the file.', { maxLength: 524_288 }),
   mode: withDefault(text('Permissions, in octal digits.', { pattern: '^0?[0-7]{3}$' }), '0644'),
   owner: optional(text('User and group, such as `root:root`.', { maxLength: 65, pattern: '^[a-z_][a-z0-9_-]*(:[a-z_][a-z0-9_-]*)?$' })),
@@ -38,12 +38,18 @@ const packageEnsure = object('Installs packages of the operating system, or remo
   state: withDefault(choice('Wanted state.', ['present', 'absent']), 'present'),
 });
 
-const serviceEnsure = object('Keeps a service running or stopped.', {
+const scriptFields = {
+  script: text('Name of the NodeScript.', { minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' }),
+  sha256: optional(keyHash('SHA-256 of its content. The task is refused if the script has another.')),
+  arguments: optional(list('Arguments of the script.', text('Argument.', { maxLength: 4096 }), { maxItems: 64 })),
+};
+
+const serviceFields = {
   name: unitName,
   state: withDefault(choice('Wanted state.', ['running', 'stopped']), 'running'),
   command: optional(
     list(
-      'Program and arguments of a service that the agent runs. Absent for a service that the machine already has.',
+      'Program and arguments of a service that the agent runs. A service without a command and a script is one that the machine already has.',
       text('Argument.', { maxLength: 4096 }),
       {
         minItems: 1,
@@ -51,14 +57,18 @@ const serviceEnsure = object('Keeps a service running or stopped.', {
       },
     ),
   ),
+  script: optional(scriptFields.script),
+  sha256: scriptFields.sha256,
+  arguments: scriptFields.arguments,
   environment: optional(map('Environment of the program.', text('Value.', { maxLength: 32_768 }), { maxProperties: 128 })),
-});
-
-const scriptFields = {
-  script: text('Name of the NodeScript.', { minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' }),
-  sha256: optional(keyHash('SHA-256 of its content. The task is refused if the script has another.')),
-  arguments: optional(list('Arguments of the script.', text('Argument.', { maxLength: 4096 }), { maxItems: 64 })),
 };
+
+const serviceEnsure = object('Keeps a service running or stopped.', serviceFields, {
+  rules: [
+    { rule: '!(has(self.command) && has(self.script))', message: 'a service has a command or a script, not both' },
+    { rule: 'has(self.script) || !(has(self.sha256) || has(self.arguments))', message: 'sha256 and arguments are those of a script' },
+  ],
+});
 
 const processRun = object('Runs a NodeScript.', {
   ...scriptFields,

@@ -63,6 +63,12 @@ describe('a plan', () => {
       step('service.ensure', { name: 'pair', command: ['/bin/sh'] }),
       'the App does not permit the command /bin/sh',
     ],
+    ['a service that is a script', step('service.ensure', { name: 'pair', script: 'good' }), undefined],
+    [
+      'a service that is another script',
+      step('service.ensure', { name: 'pair', script: 'evil' }),
+      'the App does not permit the script evil',
+    ],
     ['the log of the machine', step('collect.logs', { files: ['/etc/shadow'] }), 'the App does not permit the path /etc/shadow'],
     ['an artifact', step('artifact.fetch', { sha256: 'c'.repeat(64), path: '/etc/pair/x' }), undefined],
     [

@@ -57,8 +57,14 @@ const rules: Readonly<Partial<Record<TaskTypeName, Rule>> & Record<string, Rule 
   'file.write': path,
   'artifact.fetch': path,
   'package.ensure': ({ names }, { packages = [] }) => firstOther('package', names, packages),
-  'service.ensure': ({ name, command }, { services = [], commands = [] }) =>
-    firstOther('service', [name], services) ?? (Array.isArray(command) ? firstOther('command', command.slice(0, 1), commands) : undefined),
+  'service.ensure': (parameters, permitted, known) => {
+    const { name, command } = parameters;
+    const { services = [], commands = [] } = permitted;
+    const fault = firstOther('service', [name], services);
+    if (fault !== undefined) return fault;
+    if (parameters['script'] !== undefined) return script(parameters, permitted, known);
+    return Array.isArray(command) ? firstOther('command', command.slice(0, 1), commands) : undefined;
+  },
   'process.run': script,
   'probe.command': script,
   'probe.http': nothing,

@@ -391,10 +391,12 @@ describe('types', () => {
     });
   });
 
-  test('file.write into a folder that does not exist', async () => {
+  test('file.write creates the folders above the file', async () => {
     await using agent = await startAgent();
-    await agent.engine.accept(request({ type: 'file.write', fileWrite: { path: '/does/not/exist', content: '', mode: '0644' } }));
-    expect(await outcome(agent)).toMatchObject({ phase: 'Failed', error: { code: 'InvalidParameters', userFixable: true } });
+    const path = join(directory, 'one', 'two', 'file');
+    await agent.engine.accept(request({ type: 'file.write', fileWrite: { path, content: 'x', mode: '0644' } }));
+    expect(await outcome(agent)).toMatchObject({ phase: 'Succeeded' });
+    expect(readFileSync(path, 'utf8')).toBe('x');
   });
 
   test('process.run refuses scripts outside of the catalog', async () => {

@@ -79,7 +79,7 @@ export class TaskRunner implements AsyncDisposable {
         fileWrite,
         artifactFetch(new ServedArtifacts({ ...source, backoff })),
         packageEnsure,
-        serviceEnsure({ services: this.#services, hasSystemd: existsSync('/run/systemd/system') }),
+        serviceEnsure({ services: this.#services, scripts, hasSystemd: existsSync('/run/systemd/system') }),
         processRun(scripts),
         probeHttp,
         probeTcp,

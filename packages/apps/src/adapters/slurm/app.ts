@@ -105,7 +105,6 @@ export function slurmApp(scripts: readonly AdapterScript[]): NewApp {
         paths: ['/etc/slurm/', '/etc/munge/munge.key'],
         packages: [...allPackages],
         services: [...serviceNames],
-        commands: ['/bin/sh', '/bin/true', '/usr/sbin/slurmctld', '/usr/sbin/slurmd'],
       },
       access: ['shell', 'endpoint'],
     },

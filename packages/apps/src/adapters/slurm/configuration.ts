@@ -1,5 +1,5 @@
 import { type Cluster, gpusOf, type SlurmNode } from './cluster.ts';
-import { controllerPort, databaseSocket } from './services.ts';
+import { controllerPort } from './services.ts';
 
 /** The part of the memory that stays with the operating system and the agent. */
 const reserved = 0.05;
@@ -75,7 +75,7 @@ export function slurmdbdConf({ controller }: Cluster): string {
     'StorageLoc=slurm_acct_db',
     'PidFile=/run/slurm-database/slurmdbd.pid',
     'LogFile=/var/log/slurm/slurmdbd.log',
-    `# The program finds the database at ${databaseSocket} by its environment.`,
+    '# The program finds the socket of the database by its environment.',
   ]);
 }
 

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmod, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { TaskFailure } from '../failure.ts';
 import { taskType } from '../task-type.ts';
 
 const run = promisify(execFile);
@@ -22,7 +21,9 @@ export const fileWrite = taskType<'fileWrite'>({
   async run({ path, content, mode, owner }, { step, reveal }) {
     const revealed = await reveal(content);
     step(`writing ${path}`);
-    const fresh = join(dirname(path), `.${randomUUID()}.capstan`);
+    const folder = dirname(path);
+    await mkdir(folder, { recursive: true, mode: 0o755 });
+    const fresh = join(folder, `.${randomUUID()}.capstan`);
     try {
       const handle = await open(fresh, 'wx', 0o600);
       try {
@@ -36,8 +37,6 @@ export const fileWrite = taskType<'fileWrite'>({
       await rename(fresh, path);
     } catch (error) {
       await rm(fresh, { force: true });
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-        throw new TaskFailure('InvalidParameters', `the folder of ${path} does not exist`, { cause: error });
       throw error;
     }
     return {};

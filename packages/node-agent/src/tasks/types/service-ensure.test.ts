@@ -7,6 +7,7 @@ const context = { step: () => {}, reveal: async (text: unknown) => text } as unk
 const kept = new Map<string, ServiceSpec>();
 const type = serviceEnsure({
   hasSystemd: false,
+  scripts: { find: async (name) => (name === 'web' ? '/scripts/web-1' : undefined) },
   services: {
     is: async (name, spec) => JSON.stringify(kept.get(name)) === JSON.stringify(spec),
     ensure: async (name, spec) => void kept.set(name, spec),
@@ -28,4 +29,20 @@ test('starts and stops a service with a command, once', async () => {
 
 test('needs a command where systemd does not run', async () => {
   await expect(type.check({ name: 'sshd', state: 'running' } as never, context)).rejects.toMatchObject({ code: 'NotSupported' });
+});
+
+test('runs a script of the catalog as a service', async () => {
+  const wanted = { name: 'site', state: 'running', script: 'web', arguments: ['--port', '80'] } as never;
+  expect(await type.check(wanted, context)).toBe(false);
+  await type.run(wanted, context);
+  expect(kept.get('site')).toEqual({ command: ['/scripts/web-1', '--port', '80'] });
+  expect(await type.check(wanted, context)).toBe(true);
+  const stopped = { name: 'site', state: 'stopped', script: 'web' } as never;
+  await type.run(stopped, context);
+  expect(kept.has('site')).toBe(false);
+});
+
+test('reports a script that is not in the catalog', async () => {
+  const wanted = { name: 'site', state: 'running', script: 'other' } as never;
+  await expect(type.run(wanted, context)).rejects.toMatchObject({ code: 'UnknownScript' });
 });

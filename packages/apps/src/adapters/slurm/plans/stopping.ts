@@ -1,7 +1,7 @@
 import type { Plan, PlanRequest } from '../../../adapter/contract.ts';
 import { type Draft, Stages, stepId } from '../../../adapter/stages.ts';
 import { type Cluster, membersOf, nodeOf, type SlurmNode } from '../cluster.ts';
-import type { ServiceName } from '../services.ts';
+import { type ServiceName, serviceScript } from '../services.ts';
 import { run } from '../steps.ts';
 
 const phase = 'removing';
@@ -46,14 +46,14 @@ export function stopAll(node: SlurmNode): Draft[] {
   return (servicesOf[node.member.component] ?? []).map((service) => ({ ...stopService(node, service), onFailure: 'continue' }));
 }
 
-/** A service with a command is one of the agent; which command it is does not matter here. */
+/** A service with a script is one of the agent. */
 export function stopService(node: SlurmNode, service: ServiceName): Draft {
   return {
     id: stepId(`stop-${service.slice('slurm-'.length)}`, node.member),
     title: `Stop ${service} on ${node.name}`,
     member: node.member.name,
     type: 'service.ensure',
-    task: { name: service, state: 'stopped', command: ['/bin/true'] },
+    task: { name: service, state: 'stopped', script: serviceScript },
     code: 'ServiceFailed',
   };
 }
