@@ -27,7 +27,7 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --profile agents [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile rest-api [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile stock [--count N] [--rounds N] [--json]
-  npm run load -- --profile hostile [--seconds N] [--count N] [--only handshakes,lists]
+  npm run load -- --profile hostile [--store sqlite|etcd] [--seconds N] [--count N] [--only handshakes,lists]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
 --only    profiles to compare, parts of the profile controllers, or attacks of the profile hostile (default: all). --clients, --count and --crds change their amounts;
@@ -72,7 +72,12 @@ else if (values.profile === 'rest-api') await measureRestApi();
 else if (values.profile === 'stock') await measureWarmStarts();
 else if (values.profile === 'hostile')
   process.stdout.write(
-    await measureHostile({ objects: amounts.count, only: only(), ...(values.seconds !== '120' && { seconds: amounts.seconds }) }),
+    await measureHostile({
+      store: storeDriver(),
+      objects: amounts.count,
+      only: only(),
+      ...(values.seconds !== '120' && { seconds: amounts.seconds }),
+    }),
   );
 else if (values.profile === 'controllers')
   process.stdout.write(await compareControllers({ store: storeDriver(), count: amounts.count, only: only() }));

@@ -1,12 +1,18 @@
-/** The thread that attacks, so that its work does not delay the victim's requests in the generator. */
+/**
+ * The thread that attacks, so that its work does not delay the victim's requests in the generator. It is nice to the rest: an attacker has
+ * machines of its own, and this one shares its processors with the server and the victim.
+ */
 
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import { connect } from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
 import { attacks } from './attacks.ts';
 import { exchange, type Request, textOf } from './means.ts';
 import type { World } from './world.ts';
 
+// Of this thread only: on Linux, threads have priorities of their own.
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 const { name, world, seconds } = workerData as { name: string; world: World; seconds: number };
 const attack = attacks.get(name)!;
 const answers = new Map<string, number>();

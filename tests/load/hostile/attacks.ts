@@ -1,5 +1,7 @@
+import { byAgents } from './by-agents.ts';
 import { expressions } from './expressions.ts';
 import { type Attack, asking, connections, handshakes, repeated } from './means.ts';
+import { throughRest } from './through-rest.ts';
 import { configMaps } from './world.ts';
 
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
@@ -90,5 +92,7 @@ export const attacks: ReadonlyMap<string, Attack> = new Map<string, Attack>([
       }),
     })),
   ],
+  ...byAgents,
+  ...throughRest,
   ['nothing: the same again', repeated()],
 ]);

@@ -1,5 +1,6 @@
+import { connect as connectPlainly, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect } from 'node:tls';
 import { BodyReader } from '../client/body-reader.ts';
 import type { World } from './world.ts';
 
@@ -13,6 +14,9 @@ export interface Request {
 /** Counts what the server answers, by status or by what happened instead. */
 export type Count = (answer: string) => void;
 
+/** As whom requests are sent: as a service account of the attacker, as a node agent, without credentials, or through the REST API. */
+export type Sender = 'tenant' | 'agent' | 'nobody' | 'rest';
+
 export interface Attack {
   readonly run: (world: World, count: Count, signal: AbortSignal) => Promise<void>;
   /** Requests that must succeed before it, and some after it. */
@@ -20,26 +24,36 @@ export interface Attack {
   readonly after?: (world: World) => readonly Request[];
 }
 
-export function textOf({ attacker }: World, { method, path, headers = {}, body }: Request): string {
+export function textOf({ attacker }: World, { method, path, headers = {}, body }: Request, sender: Sender = 'tenant'): string {
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-  const all = { host: 'load', authorization: `Bearer ${attacker.token}`, accept: 'application/json', ...length, ...headers };
+  const authorization = sender === 'tenant' || sender === 'rest' ? { authorization: `Bearer ${attacker.token}` } : {};
+  const all = { host: 'load', ...authorization, accept: 'application/json', ...length, ...headers };
   const type = body === undefined || 'content-type' in headers ? '' : 'content-type: application/json\r\n';
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}${type}\r\n${body ?? ''}`;
 }
 
-function dial({ host, port }: World, signal: AbortSignal): Promise<TLSSocket | undefined> {
+/** Undefined if the server ended the connection. */
+export function dial({ host, port, agent, restPort }: World, signal: AbortSignal, sender: Sender = 'tenant'): Promise<Socket | undefined> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
-    signal.addEventListener('abort', () => socket.destroy(), { once: true });
+    const own = sender === 'agent' ? { cert: agent.certificate, key: agent.key } : {};
+    const socket =
+      sender === 'rest'
+        ? connectPlainly(restPort, '127.0.0.1')
+        : connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'], ...own });
+    const destroy = (): void => void socket.destroy();
+    signal.addEventListener('abort', destroy, { once: true });
     socket.on('error', () => {});
-    socket.once('secureConnect', () => resolve(socket));
-    socket.once('close', () => resolve(undefined));
+    socket.once(sender === 'rest' ? 'connect' : 'secureConnect', () => resolve(socket));
+    socket.once('close', () => {
+      signal.removeEventListener('abort', destroy);
+      resolve(undefined);
+    });
   });
 }
 
 /** One request at a time on one connection; its status, or undefined if the connection ended. */
-export function exchange(socket: TLSSocket, text: string): Promise<number | undefined> {
+export function exchange(socket: Socket, text: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const reader = new BodyReader((status) => done(status));
     const onData = (chunk: Buffer): void => {
@@ -57,19 +71,19 @@ export function exchange(socket: TLSSocket, text: string): Promise<number | unde
 }
 
 /** Sends the next request on each connection as soon as the last was answered. */
-export function asking(clients: number, request: (world: World, index: number) => Request): Attack {
+export function asking(clients: number, request: (world: World, index: number) => Request, sender: Sender = 'tenant'): Attack {
   return {
     async run(world, count, signal) {
       let index = 0;
       const client = async (): Promise<void> => {
         while (!signal.aborted) {
-          const socket = await dial(world, signal);
+          const socket = await dial(world, signal, sender);
           if (socket === undefined) {
             await sleep(50);
             continue;
           }
           while (!signal.aborted && !socket.destroyed) {
-            const status = await exchange(socket, textOf(world, request(world, index++)));
+            const status = await exchange(socket, textOf(world, request(world, index++), sender));
             if (!signal.aborted) count(status === undefined ? 'closed' : String(status));
             // Retrying at once is what a polite client does not do, but some pause keeps the generator from being measured.
             if (status === 429) await sleep(20);
@@ -83,19 +97,23 @@ export function asking(clients: number, request: (world: World, index: number) =
 }
 
 /** Opens connections, sends a request on each, and reads nothing. Those that the server ends are opened again. */
-export function connections(clients: (world: World) => number, request: (world: World, index: number) => Request): Attack {
+export function connections(
+  clients: (world: World) => number,
+  request: (world: World, index: number) => Request,
+  sender: Sender = 'tenant',
+): Attack {
   return {
     async run(world, count, signal) {
       const client = async (index: number): Promise<void> => {
         while (!signal.aborted) {
-          const socket = await dial(world, signal);
+          const socket = await dial(world, signal, sender);
           if (socket === undefined) {
             await sleep(50);
             continue;
           }
           const { body = '', ...rest } = request(world, index);
           socket.pause();
-          socket.write(textOf(world, rest) + body);
+          socket.write(textOf(world, rest, sender) + body);
           count('sent');
           await new Promise((resolve) => socket.once('close', resolve));
           if (!signal.aborted) count('closed');

@@ -1,7 +1,10 @@
-import { type Connection, readConnection, startCapstan } from '@capstan/testbed';
+import { type Connection, readConnection, type StoreDriver, startCapstan, temporaryDirectory } from '@capstan/testbed';
 import { mustAsk } from '../client/ask.ts';
 import { requestText } from '../client/connection.ts';
 import { Pool } from '../client/pool.ts';
+import { type HostileAgent, makeFleet } from './fleet.ts';
+import { makeProducts, startRest } from './rest-api.ts';
+import { reportingTurns } from './turns.ts';
 
 /** Where a tenant works, and as whom. */
 export interface Tenant {
@@ -16,9 +19,14 @@ export interface World {
   readonly attacker: Tenant;
   /** Workspaces within the attacker's. */
   readonly children: readonly string[];
+  /** A node agent with a valid identity. */
+  readonly agent: HostileAgent;
+  /** The port of a REST API for the server. */
+  readonly restPort: number;
 }
 
 export interface Amounts {
+  readonly store: StoreDriver;
   readonly children: number;
   /** Small objects, and objects of a megabyte, in the attacker's workspace. */
   readonly objects: number;
@@ -30,43 +38,48 @@ const text = 'x'.repeat(1_000_000);
 
 export const configMaps = (cluster: string): string => `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
 
-/** A server with two organizations. */
+/** A server with two organizations, a REST API beside it, and one enrolled node. */
 export class HostileWorld implements AsyncDisposable {
   readonly world: World;
   readonly victim: Tenant;
   readonly address: Connection;
   readonly pids: readonly number[];
-  readonly #server: Awaited<ReturnType<typeof startCapstan>>;
+  /** Where the server reports long turns of its event loop. */
+  readonly turnsFile: string;
+  readonly #owned: AsyncDisposableStack;
 
-  private constructor(parts: {
-    server: Awaited<ReturnType<typeof startCapstan>>;
-    address: Connection;
-    attacker: Tenant;
-    victim: Tenant;
-    children: readonly string[];
-  }) {
-    const { server, address, attacker, victim, children } = parts;
-    this.#server = server;
-    this.address = address;
-    this.victim = victim;
-    this.pids = server.pids;
-    this.world = { host: address.host, port: address.port, attacker, children };
+  private constructor(
+    parts: Pick<HostileWorld, 'world' | 'victim' | 'address' | 'pids' | 'turnsFile'> & { readonly owned: AsyncDisposableStack },
+  ) {
+    this.world = parts.world;
+    this.victim = parts.victim;
+    this.address = parts.address;
+    this.pids = parts.pids;
+    this.turnsFile = parts.turnsFile;
+    this.#owned = parts.owned;
   }
 
   static async start(amounts: Amounts): Promise<HostileWorld> {
-    const server = await startCapstan({ store: 'sqlite' });
+    await using stack = new AsyncDisposableStack();
+    const turnsFile = stack.use(temporaryDirectory('hostile')).join('turns');
+    const server = stack.use(await startCapstan({ store: amounts.store, environment: reportingTurns(turnsFile) }));
     const address = readConnection(server.kubeconfig);
+    const { host, port } = address;
     const attacker = await organization(address, 'attacker');
     const victim = await organization(address, 'victim');
     const children = Array.from({ length: amounts.children }, (_, index) => `child-${index}`);
     for (const child of children) await workspace(address, child, 'attacker');
     for (const child of children) await grant(address, child, 'system:kcp:serviceaccount:attacker:default:robot', 'User');
     await fill(address, amounts);
-    return new HostileWorld({ server, address, attacker, victim, children });
+    const agent = await makeFleet(address);
+    await makeProducts(address, attacker.cluster);
+    const restPort = await startRest(stack, server.kubeconfig);
+    const world = { host, port, attacker, children, agent, restPort };
+    return new HostileWorld({ world, victim, address, pids: server.pids, turnsFile, owned: stack.move() });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server[Symbol.asyncDispose]();
+    await this.#owned.disposeAsync();
   }
 }
 

@@ -6,10 +6,24 @@ import type { Connection } from '@capstan/testbed';
 /** How many machines enrol at once. */
 const atOnce = 20;
 
+/** Requests as the owner of the address. */
+export interface Calls extends Disposable {
+  readonly url: string;
+  call(path: string, call?: Call): Promise<Reply>;
+}
+
+export function callsTo(address: Connection): Calls {
+  const agent = new HttpsAgent({ keepAlive: true, maxSockets: atOnce });
+  return {
+    url: `https://${address.host}:${address.port}`,
+    call: (path, call = {}) => ask(address, agent, { ...call, path }),
+    [Symbol.dispose]: () => agent.destroy(),
+  };
+}
+
 /** Enrols machines with a server whose platform has installed the kinds of the fleet. */
 export async function enrollMany(address: Connection, count: number): Promise<Agent[]> {
-  using agent = disposable(new HttpsAgent({ keepAlive: true, maxSockets: atOnce }));
-  const server = { call: (path: string, call: Call = {}): Promise<Reply> => ask(address, agent.value, { ...call, path }) };
+  using server = callsTo(address);
   const run = Date.now().toString(36);
   const agents: Agent[] = [];
   for (let first = 0; first < count; first += atOnce) {
@@ -26,10 +40,6 @@ export async function enrollMany(address: Connection, count: number): Promise<Ag
     );
   }
   return agents;
-}
-
-function disposable(value: HttpsAgent): Disposable & { readonly value: HttpsAgent } {
-  return { value, [Symbol.dispose]: () => value.destroy() };
 }
 
 function ask({ host, port, ca, certificate, key }: Connection, agent: HttpsAgent, call: Call & { readonly path: string }): Promise<Reply> {

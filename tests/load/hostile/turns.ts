@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+/** Makes a server report the turns of its event loop that took long, in a file. */
+export function reportingTurns(file: string): Readonly<Record<string, string>> {
+  const reporter = pathToFileURL(`${import.meta.dirname}/turns-reporter.ts`).href;
+  return { NODE_OPTIONS: `--import=${reporter}`, CAPSTAN_LOAD_TURNS: file };
+}
+
+/** A long turn of the event loop. */
+export interface Turn {
+  /** When it ended, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The processor time that the thread used, in milliseconds. */
+  readonly used: number;
+}
+
+/** The long turns in a period; others waited for no longer than that, however busy the machine is otherwise. */
+export function turnsBetween(file: string, from: number, to: number): Turn[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Turn)
+    .filter(({ at }) => at >= from && at <= to);
+}
