@@ -42,7 +42,7 @@ export async function handleGet(backend: Reading, exchange: Exchange, context: R
 export async function handleList(backend: Reading, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept, resource.custom === undefined);
   const shape = shaperFor(resource, wanted, context);
-  const page = await list(backend.cache, resource, context.info);
+  const page = await list(backend.cache, resource, context.info, context.pace());
   const converting = readable(resource, page.entries);
   if (converting !== undefined) await converting;
   const entries = page.after === undefined ? withBuiltin(backend, resource, { info: context.info, found: page.entries }) : page.entries;

@@ -83,7 +83,7 @@ export async function handleDeleteCollection(
   const listErrors = validateListOptions(parseListOptions(context.info.query));
   if (listErrors.length > 0) throw invalidOptions('ListOptions', listErrors);
   const options = await readOptions(serving, exchange, context);
-  const found = await list(serving.cache, resource, context.info);
+  const found = await list(serving.cache, resource, context.info, context.pace());
   warnOfDependents(resource, options, context);
   const dryRun = (options.dryRun ?? []).length > 0;
   for (let at = 0; at < found.entries.length; at += deletedAtOnce) {

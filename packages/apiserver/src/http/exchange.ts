@@ -33,6 +33,8 @@ export interface ClientAccount {
   readonly mostConnections: number;
   /** Bytes of responses that it has not read yet. */
   readonly unsent: ByteAccount;
+  /** Resolves when work that may be long may run; undefined if it may at once. */
+  start(): undefined | Promise<void>;
   /** Resolves when a piece of long work for it may run. */
   turn(): Promise<void>;
   /** Does long work of many pieces, one after another for each tenant. */

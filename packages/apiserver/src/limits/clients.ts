@@ -52,7 +52,16 @@ export class Clients {
           work.leave(line);
         }
       };
-      client = { line, tenant: line.tenant, mostConnections, unsent: account, turn: () => work.turn(line), alone };
+      const own: Client = {
+        line,
+        tenant: line.tenant,
+        mostConnections,
+        unsent: account,
+        start: () => this.start(own),
+        turn: () => work.turn(line),
+        alone,
+      };
+      client = own;
       this.#known.set(line, client);
     }
     return client;

@@ -3,6 +3,7 @@ import type { CacheEntry } from '../cache/entry.ts';
 import { endOf, type WatchCache } from '../cache/watch-cache.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
 import { type Filter, filterOf } from './filter.ts';
+import type { Pace } from './pace.ts';
 import { type Resource, readable } from './resource.ts';
 import type { RequestInfo } from './scope.ts';
 import { type ListPage, pageAt, pageNow } from './snapshot.ts';
@@ -15,14 +16,15 @@ export interface ListResult extends ListPage {
   readonly meta: string;
 }
 
-export async function list(cache: WatchCache, resource: Resource, info: RequestInfo): Promise<ListResult> {
+/** Lists objects. With a selector, others may run while the objects are read. */
+export async function list(cache: WatchCache, resource: Resource, info: RequestInfo, pace: Pace): Promise<ListResult> {
   const options = parseListOptions(info.query);
   const errors = validateListOptions(options);
   if (errors.length > 0) throw invalidOptions('ListOptions', errors);
   const filter = filterOf(resource, info);
   // With "0", any state will do: the cache returns all of it, since such clients do not want pages.
   const limit = options.resourceVersion === '0' ? 0 : shared(resource, Math.max(0, options.limit ?? 0));
-  const request = { resource, filter, limit };
+  const request = { resource, filter, limit, pace };
   if (options.continue)
     return described(await nextPage(cache, { ...request, token: options.continue, asked: options.resourceVersion ?? '' }));
   const revision = parseRevision(options.resourceVersion ?? '', (why) => status.badRequest(`invalid resource version: ${why}`));
@@ -30,14 +32,17 @@ export async function list(cache: WatchCache, resource: Resource, info: RequestI
     await fresh(cache);
     const converting = selectable(cache, resource, filter);
     if (converting !== undefined) await converting;
-    return described(pageNow(cache, { ...request, after: '' }));
+    pace.resume();
+    return described(await pace.run(pageNow(cache, { ...request, after: '' })));
   }
   if (revision > 0) await untilSeen(cache, revision);
   const converting = selectable(cache, resource, filter);
   if (converting !== undefined) await converting;
   // A limit with a revision and no match rule has always meant that exact revision.
   const exact = options.resourceVersionMatch === 'Exact' || (revision > 0 && limit > 0 && !options.resourceVersionMatch);
-  return described(exact ? await pageAt(cache, revision, { ...request, after: '' }) : pageNow(cache, { ...request, after: '' }));
+  pace.resume();
+  const page = exact ? pageAt(cache, { revision, pace }, { ...request, after: '' }) : pace.run(pageNow(cache, { ...request, after: '' }));
+  return described(await page);
 }
 
 /** The number of objects in a page if each is served in several workspaces. */
@@ -94,7 +99,7 @@ export function parseRevision(text: string, refuse: (why: string) => StatusError
 
 async function nextPage(
   cache: WatchCache,
-  request: { resource: Resource; filter: Filter; limit: number; token: string; asked: string },
+  request: { resource: Resource; filter: Filter; limit: number; pace: Pace; token: string; asked: string },
 ): Promise<ListPage> {
   if (request.asked !== '' && request.asked !== '0') {
     throw status.badRequest('specifying resource version is not allowed when using continue');
@@ -102,10 +107,12 @@ async function nextPage(
   const { revision, after } = decodeToken(request.token);
   if (revision < 0) {
     await fresh(cache);
-    return pageNow(cache, { ...request, after });
+    request.pace.resume();
+    return request.pace.run(pageNow(cache, { ...request, after }));
   }
   await untilSeen(cache, revision);
-  return pageAt(cache, revision, { ...request, after });
+  request.pace.resume();
+  return pageAt(cache, { revision, pace: request.pace }, { ...request, after });
 }
 
 function described(page: ListPage): ListResult {

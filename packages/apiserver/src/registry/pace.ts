@@ -1,7 +1,7 @@
 import type { Parts } from '@capstan/machinery';
 
 /** How long the parts of an operation may run before others get their turn, in milliseconds. */
-const slice = 8;
+const slice = 4;
 
 /** Gives turns to those who wait for one. */
 export interface Turns {

@@ -1,10 +1,11 @@
-import { status } from '@capstan/machinery';
+import { type Parts, status } from '@capstan/machinery';
 import { type Store, StoreError } from '@capstan/store';
 import { CacheEntry } from '../cache/entry.ts';
 import { means } from '../cache/unions.ts';
 import { endOf, parseStoreKey, type ResourceCache, registryRange, type WatchCache } from '../cache/watch-cache.ts';
 import { encodeToken } from './continue-token.ts';
 import type { Filter } from './filter.ts';
+import type { Pace } from './pace.ts';
 import type { Resource } from './resource.ts';
 
 export interface ListPage {
@@ -23,38 +24,74 @@ interface PageRequest {
   readonly limit: number;
 }
 
-/** A page of the current state. */
-export function pageNow(cache: WatchCache, { resource, filter, after, limit }: PageRequest): ListPage {
+/** A page of the current state, as of the first part: the entries of the cache never change. */
+export function* pageNow(cache: WatchCache, { resource, filter, after, limit }: PageRequest): Parts<ListPage> {
+  const { revision } = cache;
   const { entries } = cache.resource(resource.storage);
   const start = after === '' ? filter.prefix : `${filter.prefix}${after}\0`;
   const end = endOf(filter.prefix);
+  const { selects } = filter;
+  const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
   const found: CacheEntry[] = [];
   let more = false;
   entries.walk(start, end, (entry) => {
-    if (filter.selects !== undefined && !filter.selects(entry)) return true;
-    if (limit > 0 && found.length === limit) {
-      more = true;
-      return false;
-    }
-    found.push(entry);
-    return true;
+    // With a selector, all are candidates.
+    if (selects === undefined && found.length === most) more = true;
+    else found.push(entry);
+    return !more;
   });
-  return finish(filter, found, { revision: cache.revision, more, count: () => entries.count(`${found.at(-1)!.key}\0`, end) });
+  if (selects !== undefined) return finish(filter, yield* selected(found, selects, most), { revision, count: () => 0 });
+  return finish(filter, { found, more }, { revision, count: () => entries.count(`${found.at(-1)!.key}\0`, end) });
+}
+
+/** Characters of objects that a selector reads at once. It has to parse some of them. */
+const mostAtOnce = 128 << 10;
+/** The cost of an object of which nothing has to be read, in characters. */
+const leastCost = 64;
+
+/** The first objects that a selector selects, in parts. */
+function* selected(entries: readonly CacheEntry[], selects: NonNullable<Filter['selects']>, most: number): Parts<Found> {
+  const found: CacheEntry[] = [];
+  let read = 0;
+  for (const entry of entries) {
+    read += leastCost + entry.text.length;
+    if (selects(entry)) {
+      if (found.length === most) return { found, more: true };
+      found.push(entry);
+    }
+    if (read < mostAtOnce) continue;
+    read = 0;
+    yield;
+  }
+  return { found, more: false };
 }
 
 /** A page of the state at an earlier revision: from the event ring if it reaches back that far, otherwise from the store. */
-export async function pageAt(cache: WatchCache, revision: number, request: PageRequest): Promise<ListPage> {
+export async function pageAt(
+  cache: WatchCache,
+  { revision, pace }: { revision: number; pace: Pace },
+  request: PageRequest,
+): Promise<ListPage> {
   if (revision < cache.oldest) throw expiredPage(request.after);
   const held = cache.resource(request.resource.storage);
+  const { filter, limit } = request;
   const entries = held.ring.after <= revision ? undo(held, revision, request) : await fromStore(cache.store, revision, request);
-  const selected = request.filter.selects === undefined ? entries : entries.filter(request.filter.selects);
-  const more = request.limit > 0 && selected.length > request.limit;
-  const found = more ? selected.slice(0, request.limit) : selected;
-  return finish(request.filter, found, { revision, more, count: () => selected.length - found.length });
+  const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
+  const page =
+    filter.selects === undefined
+      ? { found: entries.length > most ? entries.slice(0, most) : entries, more: entries.length > most }
+      : await pace.run(selected(entries, filter.selects, most));
+  return finish(filter, page, { revision, count: () => entries.length - page.found.length });
 }
 
-function finish(filter: Filter, entries: CacheEntry[], rest: { revision: number; more: boolean; count: () => number }): ListPage {
-  if (!rest.more) return { revision: rest.revision, entries, after: undefined, remaining: undefined };
+interface Found {
+  readonly found: CacheEntry[];
+  /** Whether the page is full and there are more. */
+  readonly more: boolean;
+}
+
+function finish(filter: Filter, { found: entries, more }: Found, rest: { revision: number; count: () => number }): ListPage {
+  if (!more) return { revision: rest.revision, entries, after: undefined, remaining: undefined };
   const after = entries.at(-1)!.key.slice(filter.prefix.length);
   return { revision: rest.revision, entries, after, remaining: filter.selects === undefined ? rest.count() : undefined };
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type GroupResource, invalidOptions, parseListOptions, StatusError, validateListOptions } from '@capstan/machinery';
 import { StoreError, type StoreEvent } from '@capstan/store';
 import { atRevision, CacheEntry } from '../cache/entry.ts';
@@ -8,10 +9,12 @@ import type { Format } from '../http/negotiate.ts';
 import { protobufFrames, protobufWatchType } from '../http/protobuf.ts';
 import { filterOf } from '../registry/filter.ts';
 import { fresh, isSeen, parseRevision, selectable } from '../registry/list.ts';
+import { Pace } from '../registry/pace.ts';
 import { type Resource, readable } from '../registry/resource.ts';
 import type { RequestInfo } from '../registry/scope.ts';
 import type { Shaper } from '../registry/shape.ts';
 import { pageNow, storedAs, storeRange } from '../registry/snapshot.ts';
+import { Allowance } from './allowance.ts';
 import { Audience } from './audience.ts';
 import { WatchStream } from './stream.ts';
 import { bookmarkFrame, tooOld, View } from './view.ts';
@@ -22,11 +25,15 @@ const lastMark = 2_000;
 /** Without a timeout from the client, a watch ends after one to two times this, so that clients rebalance across servers. */
 const minTimeout = 1_800_000;
 
+/** Characters of events that are sent at once in each turn of the event loop: some three milliseconds of work. */
+const mostAtOnce = 2 << 20;
+
 /** All watches of the server, grouped by view. */
 export class WatchHub implements Disposable {
   readonly #cache: WatchCache;
   readonly #audiences = new Map<ResourceCache, Audience>();
   readonly #streams = new Set<WatchStream>();
+  readonly #allowance = new Allowance(mostAtOnce);
   readonly #timer: NodeJS.Timeout;
 
   constructor(cache: WatchCache) {
@@ -58,14 +65,22 @@ export class WatchHub implements Disposable {
     else if (revision > this.#cache.revision && !(await isSeen(this.#cache, revision))) throw tooOld(revision, this.#cache.revision);
     const selecting = selectable(this.#cache, resource, filter);
     if (selecting !== undefined) await selecting;
-    const initial = sendInitial ? pageNow(this.#cache, { resource, filter, after: '', limit: 0 }).entries : [];
-    const after = sendInitial ? this.#cache.revision : (revision ?? this.#cache.revision);
+    // Finding and sending the objects takes as long as a list does.
+    const starting = sendInitial ? exchange.client?.start() : undefined;
+    if (starting !== undefined) await starting;
+    const page = sendInitial
+      ? await new Pace(exchange.client).run(pageNow(this.#cache, { resource, filter, after: '', limit: 0 }))
+      : undefined;
+    const initial = page?.entries ?? [];
+    const after = page?.revision ?? revision ?? this.#cache.revision;
     const converting = readable(resource, initial);
     if (converting !== undefined) await converting;
+    // Nobody would end the watch of a client that has left.
+    if (exchange.closed) return;
     const held = this.#cache.resource(resource.storage);
     const audience = this.#audienceOf(held);
     const key = `${resource.groupVersion}\n${shaper.key}\n${filter.key}`;
-    const group = audience.group(filter.prefix, key, () => new View(resource, shaper, filter, key));
+    const group = audience.group(filter.prefix, key, () => new View({ resource, shaper, filter, key, allowance: this.#allowance }));
     const stream =
       format === 'protobuf' ? protobufFrames(exchange.stream(200, protobufWatchType)) : exchange.stream(200, 'application/json');
     let timer: NodeJS.Timeout;
@@ -86,6 +101,7 @@ export class WatchHub implements Disposable {
       after,
       bookmarks: options.allowWatchBookmarks === true,
       onDone: done,
+      inTurn: (work) => void (exchange.client?.turn() ?? setImmediate()).then(work),
     });
     this.#streams.add(member);
     group.streams.add(member);

@@ -38,6 +38,8 @@ export class WatchStream {
   readonly #source: WatchSource;
   readonly #bookmarks: boolean;
   readonly #onDone: () => void;
+  /** Runs a piece of work when it is the turn of the client's tenant. */
+  readonly inTurn: (work: () => void) => void;
   /** The last revision sent. Not updated while live: a live member has seen everything in the cache. */
   #revision: number;
   /** The revision from which the client started. */
@@ -46,7 +48,15 @@ export class WatchStream {
   #done = false;
   #lastBookmark = 0;
 
-  constructor(options: { stream: AnswerStream; view: View; source: WatchSource; after: number; bookmarks: boolean; onDone: () => void }) {
+  constructor(options: {
+    stream: AnswerStream;
+    view: View;
+    source: WatchSource;
+    after: number;
+    bookmarks: boolean;
+    onDone: () => void;
+    inTurn: (work: () => void) => void;
+  }) {
     this.#stream = options.stream;
     this.#view = options.view;
     this.#source = options.source;
@@ -54,27 +64,28 @@ export class WatchStream {
     this.began = options.after;
     this.#bookmarks = options.bookmarks;
     this.#onDone = options.onDone;
+    this.inTurn = options.inTurn;
   }
 
   /** Sends the initial objects, then a bookmark if requested, then continues from `revision`. */
   startWith(initial: readonly CacheEntry[], mark: string | undefined): void {
     let at = 0;
     const pump = (): void => {
-      while (!this.#done && at < initial.length) {
-        let chunk = '';
-        while (!this.#done && at < initial.length && chunk.length < slice) chunk += this.#frame('ADDED', initial[at++]!);
-        if (this.#done) return;
-        this.#stream.write(chunk);
-        if (this.#stream.pending > slice) {
-          this.#stream.onDrain(pump);
-          return;
-        }
-      }
+      let chunk = '';
+      while (!this.#done && at < initial.length && chunk.length < slice) chunk += this.#frame('ADDED', initial[at++]!);
       if (this.#done) return;
+      if (chunk !== '') this.#stream.write(chunk);
+      if (at < initial.length) return this.#later(pump, slice);
       if (mark !== undefined) this.#stream.write(mark);
       this.catchUp();
     };
     pump();
+  }
+
+  /** Continues in the next turn of the tenant, and not before the client has read most of what it was sent. */
+  #later(work: () => void, mostPending: number): void {
+    if (this.#stream.pending > mostPending) this.#stream.onDrain(() => this.inTurn(work));
+    else this.inTurn(work);
   }
 
   /** Sends the events after the last one sent, and joins the live group when there are no more. */
@@ -103,6 +114,15 @@ export class WatchStream {
   deliver(chunk: Buffer, before: number): void {
     if (this.#stream.pending > highWater) this.#fallBehind(before);
     else this.#stream.write(chunk);
+  }
+
+  /** The same for a member that `waitAt` the revision before these bytes, which end at `last`. */
+  deliverLate(chunk: Buffer, last: number): void {
+    if (this.#done) return;
+    if (this.#stream.pending > highWater) return this.#later(this.catchUp, highWater);
+    this.#stream.write(chunk);
+    this.#revision = last;
+    this.catchUp();
   }
 
   /** Called by the group for views whose events each member must serialize itself. */
@@ -155,7 +175,7 @@ export class WatchStream {
   /** Leaves the live group until the client has read what it was sent. */
   #fallBehind(revision: number): void {
     this.waitAt(revision);
-    this.#stream.onDrain(this.catchUp);
+    this.#later(this.catchUp, highWater);
   }
 
   async #catchUpFromHistory(): Promise<void> {
@@ -173,7 +193,7 @@ export class WatchStream {
     this.catchUp();
   }
 
-  /** Sends events in portions. Returns false if the client has to read first; the stream then resumes on drain. */
+  /** Sends a portion of the events. Returns false if there are more, or the client has to read first; `catchUp` then follows. */
   #send(events: readonly CacheEvent[]): boolean {
     let chunk = '';
     for (const event of events) {
@@ -183,11 +203,8 @@ export class WatchStream {
       this.#revision = event.revision;
       if (chunk.length < slice) continue;
       this.#stream.write(chunk);
-      chunk = '';
-      if (this.#stream.pending > highWater) {
-        this.#stream.onDrain(this.catchUp);
-        return false;
-      }
+      this.#later(this.catchUp, highWater);
+      return false;
     }
     if (chunk !== '') this.#stream.write(chunk);
     return true;

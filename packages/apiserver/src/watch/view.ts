@@ -4,14 +4,23 @@ import type { CacheEvent } from '../cache/event-ring.ts';
 import type { Filter } from '../registry/filter.ts';
 import { laterEntry, type Resource, readable } from '../registry/resource.ts';
 import { frames, type Shaper } from '../registry/shape.ts';
+import type { Allowance } from './allowance.ts';
 import type { WatchStream } from './stream.ts';
 
-/** Bytes that are sent to all members in one turn of the event loop. */
-const mostAtOnce = 8 << 20;
+/** Members that are handled at once, however little is sent to them. */
+const mostMembers = 256;
 
 export interface Transition {
   readonly type: CacheEvent['type'];
   readonly entry: CacheEntry;
+}
+
+export interface ViewOptions {
+  readonly resource: Resource;
+  readonly shaper: Shaper;
+  readonly filter: Filter;
+  readonly key: string;
+  readonly allowance: Allowance;
 }
 
 /**
@@ -23,13 +32,15 @@ export class View {
   readonly shaper: Shaper;
   readonly key: string;
   readonly #filter: Filter;
+  readonly #allowance: Allowance;
   readonly #members = new Set<WatchStream>();
 
-  constructor(resource: Resource, shaper: Shaper, filter: Filter, key: string) {
+  constructor({ resource, shaper, filter, key, allowance }: ViewOptions) {
     this.key = key;
     this.resource = resource;
     this.shaper = shaper;
     this.#filter = filter;
+    this.#allowance = allowance;
   }
 
   /** The common prefix of the keys it includes. */
@@ -65,31 +76,52 @@ export class View {
       return;
     }
     // Tables and objects copied into many workspaces are serialized per member, and may fail for one of them.
-    if (this.shaper.key.startsWith('table') || this.shaper.copies !== undefined) {
+    const isShared = !this.shaper.key.startsWith('table') && this.shaper.copies === undefined;
+    if (!this.#allowance.take(charactersOf(events) * this.#members.size)) return this.#publishLater(events, isShared);
+    if (!isShared) {
       for (const member of this.#members) member.deliverEvents(events, before);
       return;
     }
+    const bytes = this.#encoded(events);
+    if (bytes.length > 0) for (const member of this.#members) member.deliver(bytes, before);
+  }
+
+  #encoded(events: readonly CacheEvent[]): Buffer {
     let chunk = '';
     for (const event of events) {
       const seen = this.transition(event);
       if (seen !== undefined) chunk += frames(this.shaper, seen, false);
     }
-    if (chunk === '') return;
-    const bytes = Buffer.from(chunk);
-    if (bytes.length * this.#members.size > mostAtOnce) return this.#publishInTurns(before, Math.ceil(mostAtOnce / bytes.length));
-    for (const member of this.#members) member.deliver(bytes, before);
+    return Buffer.from(chunk);
   }
 
-  /** Encrypting a large event for thousands of members at once would block everyone, so a few of them fetch it in each turn of the event loop. */
-  #publishInTurns(before: number, inOneTurn: number): void {
+  /** Encrypting a large event for many members at once would block everyone, so a few of them get it in each turn of their tenant. */
+  #publishLater(events: readonly CacheEvent[], isShared: boolean): void {
     const members = [...this.#members];
-    for (const member of members) member.waitAt(before);
+    const last = events.at(-1)!.revision;
+    for (const member of members) member.waitAt(events[0]!.revision - 1);
+    let bytes: Buffer | undefined;
     let at = 0;
     const next = (): void => {
-      for (const end = Math.min(at + inOneTurn, members.length); at < end; at++) members[at]!.catchUp();
-      if (at < members.length) setImmediate(next);
+      bytes ??= isShared ? this.#encodedIfPossible(events) : Buffer.alloc(0);
+      const size = isShared ? bytes.length : charactersOf(events);
+      const end = Math.min(members.length, at + Math.min(mostMembers, Math.ceil(this.#allowance.most / (size + 1))));
+      for (; at < end; at++) {
+        if (bytes.length === 0) members[at]!.catchUp();
+        else members[at]!.deliverLate(bytes, last);
+      }
+      if (at < members.length) members[at]!.inTurn(next);
     };
-    next();
+    members[0]!.inTurn(next);
+  }
+
+  /** Without bytes, each member finds out for itself why there are none. */
+  #encodedIfPossible(events: readonly CacheEvent[]): Buffer {
+    try {
+      return this.#encoded(events);
+    } catch {
+      return Buffer.alloc(0);
+    }
   }
 
   /** An event as seen through the selector: an object that stops matching is deleted for this client, one that starts matching is added. */
@@ -125,6 +157,12 @@ export class View {
   tooOld(revision: number, current: number): string {
     return JSON.stringify(tooOld(revision, current).status);
   }
+}
+
+function charactersOf(events: readonly CacheEvent[]): number {
+  let total = 0;
+  for (const { entry } of events) total += entry.text.length;
+  return total;
 }
 
 export function tooOld(revision: number, current: number): StatusError {
