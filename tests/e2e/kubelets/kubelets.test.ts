@@ -1,16 +1,19 @@
-import { type KubeletCluster, kubeletProblem, startKubeletCluster } from '@capstan/testbed';
+import { type KubeletCluster, kubeletProblem, startKubeletCluster, tool } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expectedStreams, streamChecks } from '../support/stream-probe.ts';
 
 /** Ends at once when it should, unlike a plain sleep as the first process. */
 const obedient = "trap 'exit 0' TERM; sleep 3600 & wait";
 const serving = "mkdir /www; echo page > /www/index.html; echo hello; trap 'exit 0' TERM; httpd -f -p 8080 -h /www & wait";
 const patience = { timeout: 60_000, interval: 200 };
 
+const probe = await tool('clientgo-probe');
+
 describeUnless(await kubeletProblem(), 'real kubelets', () => {
   let cluster: KubeletCluster;
   beforeAll(async () => {
-    cluster = await startKubeletCluster({ nodes: 2 });
+    cluster = await startKubeletCluster({ nodes: 2, images: 'path' in probe ? [probeImage(probe.path)] : [] });
   }, 120_000);
   afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
 
@@ -102,6 +105,18 @@ describeUnless(await kubeletProblem(), 'real kubelets', () => {
     expect(await cluster.kubectl('get', '--raw', '/api/v1/nodes/node-1/proxy/healthz')).toBe('ok');
   });
 
+  test.skipIf('missing' in probe)(
+    'serve the streams of client-go',
+    async () => {
+      const container = { name: 'main', image: 'capstan.test/probe:1', command: ['/bin/probe', '-serve', '9000'], stdin: true };
+      await apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'echo' }, spec: { containers: [container] } });
+      await cluster.kubectl('wait', 'pod/echo', '--for=condition=Ready', '--timeout=60s');
+      const command = cluster.command('path' in probe ? probe.path : '');
+      expect(await streamChecks(command, ['-kubeconfig', cluster.kubeconfig, '-stream', 'echo'])).toEqual(expectedStreams());
+    },
+    120_000,
+  );
+
   test('restart a container that ends, and stop the pods of a deleted Deployment', async () => {
     await cluster.kubectl('run', 'flaky', '--image=capstan.test/busybox:1', '--restart=Always', '--', 'sh', '-c', 'sleep 1; exit 1');
     await vi.waitFor(async () => {
@@ -114,6 +129,8 @@ describeUnless(await kubeletProblem(), 'real kubelets', () => {
     }, patience);
   });
 });
+
+const probeImage = (path: string) => ({ names: ['capstan.test/probe:1'], programs: { 'bin/probe': path } });
 
 function writeList(cluster: KubeletCluster, items: readonly object[]): string {
   return cluster.file('objects.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));

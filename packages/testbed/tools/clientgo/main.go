@@ -21,8 +21,14 @@ type probe struct {
 	json      kubernetes.Interface
 	dynamic   dynamic.Interface
 	metadata  metadata.Interface
+	config    *rest.Config
 	namespace string
 	objects   int
+}
+
+type check struct {
+	name string
+	run  func(context.Context) error
 }
 
 type result struct {
@@ -36,8 +42,17 @@ func main() {
 	namespace := flag.String("namespace", "default", "an existing namespace to work in")
 	objects := flag.Int("objects", 100, "how many objects the writer creates")
 	sync := flag.String("sync", "", "only fill an informer, in json or protobuf, and print how long that took")
+	stream := flag.String("stream", "", "only open streams to this pod, which runs the probe with -serve")
+	container := flag.String("container", "main", "the container of that pod")
+	port := flag.Int("port", 9000, "the port of that pod")
+	bytes := flag.Int("bytes", 10_000_000, "how much is sent over a stream")
+	served := flag.Int("serve", 0, "be the program of such a pod, on this port")
 	flag.Parse()
 
+	if *served != 0 {
+		fmt.Fprintln(os.Stderr, serve(*served))
+		os.Exit(2)
+	}
 	p, err := connect(*kubeconfig)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -58,10 +73,7 @@ func main() {
 		return
 	}
 
-	checks := []struct {
-		name string
-		run  func(context.Context) error
-	}{
+	checks := []check{
 		{"typed client in protobuf", func(ctx context.Context) error { return p.lifecycle(ctx, p.typed, "proto") }},
 		{"typed client in JSON", func(ctx context.Context) error { return p.lifecycle(ctx, p.json, "json") }},
 		{"server-side apply", p.apply},
@@ -69,6 +81,10 @@ func main() {
 		{"informers see every change once", p.informers},
 		{"leader election", p.leaderElection},
 		{"event recorder", p.eventRecorder},
+	}
+	if *stream != "" {
+		pod := streamed{p.typed.CoreV1().RESTClient(), p.config, *namespace, *stream, *container, *port, *bytes}
+		checks = pod.checks()
 	}
 	var results []result
 	for _, check := range checks {
@@ -95,7 +111,7 @@ func connect(kubeconfig string) (*probe, error) {
 	protobuf := rest.CopyConfig(config)
 	protobuf.ContentType = "application/vnd.kubernetes.protobuf"
 	protobuf.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	p := &probe{}
+	p := &probe{config: config}
 	if p.typed, err = kubernetes.NewForConfig(protobuf); err != nil {
 		return nil, err
 	}
