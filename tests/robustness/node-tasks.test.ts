@@ -106,6 +106,22 @@ describe('tasks on the node of capstan up', { timeout: 120_000 }, () => {
     expect(readFileSync(begun, 'utf8')).toBe('x\n');
   });
 
+  test('the output of a deleted task is complete, although its agent was killed while it printed', async () => {
+    await createScript('printing', 'i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo "line $i"; sleep 0.02; done');
+    await runTask('printing');
+    const stored = (): string =>
+      globSync(`${data}/logs/node:*/tasks/printing/*/1/*.log`)
+        .map((file) => readFileSync(file, 'utf8'))
+        .join('');
+    await vi.waitFor(() => expect(stored()).toContain('line 2\n'), patience);
+    process.kill(await pidOf('node-agent'), 'SIGKILL');
+    await phase('printing', 'Succeeded');
+    await client.resource<NodeTask>(nodeTaskKind).in(nodeNamespace(node)).delete('printing');
+    const lines = Array.from({ length: 200 }, (_, index) => `line ${index + 1}\n`).join('');
+    await vi.waitFor(async () => expect((await capstan('task', 'logs', 'printing', '--node', node)).stdout).toBe(lines), patience);
+    expect(await capstan('task', 'logs', 'printing')).toMatchObject({ code: 2, stderr: expect.stringContaining('--node NODE') });
+  });
+
   test('cancelling ends everything that the task started, and a retry runs it again', async () => {
     await createScript('tree', 'sleep 600 & setsid sleep 600 & echo started; wait');
     await runTask('tree');

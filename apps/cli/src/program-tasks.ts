@@ -26,6 +26,7 @@ export function addTasks(program: Command): void {
         ['capstan task run gpu-1 collect.logs --set \'files=["/var/log/syslog"]\' -f', ''],
         ['capstan task list --node gpu-1', ''],
         ['capstan task logs process-run-1f2e3d -f', 'the output, while it is written'],
+        ['capstan task logs process-run-1f2e3d --node gpu-1', 'also after the node was removed'],
         ['capstan task cancel process-run-1f2e3d', 'end it, with everything that it started'],
         ['capstan task retry process-run-1f2e3d', 'run it again'],
         ['kubectl explain nodetask.spec', 'all types and their parameters, in the workspace root:platform'],
@@ -53,7 +54,7 @@ export function addTasks(program: Command): void {
     .action(async (node: string, type: string, flags: RunFlags) => {
       process.exitCode = await (await import('./commands/task-run.ts')).runTask(node, type, flags);
     });
-  command('logs <task>', 'Print the output of a task, which its node keeps.')
+  command('logs <task>', 'Print the output of a task: from its node, or as far as the node has sent it.')
     .addOption(nodeOption())
     .addOption(new Option('-f, --follow', 'go on until the task has ended; the exit code is 1 if it failed'))
     .addOption(new Option('--tail <lines>', 'only the last lines').argParser(wholeNumber))

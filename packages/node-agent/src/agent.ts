@@ -19,6 +19,7 @@ import type { DriverName } from './processes/choice.ts';
 import { type NodeHandlers, type RoutedRequest, refuse, routeRequests } from './requests/router.ts';
 import { TaskRunner } from './tasks/task-runner.ts';
 import { givenDrivers, openDrivers } from './units/drivers/machine.ts';
+import { defaultTimes, type UnitTimes } from './units/engine/times.ts';
 import { openCleaned } from './units/records/remembered.ts';
 import { type UnitOptions, UnitRunner } from './units/unit-runner.ts';
 import { Installation } from './upgrade/installation.ts';
@@ -131,6 +132,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   await using cleaned = await openCleaned(stateDirectory);
   await using runner = await TaskRunner.open({
     ...{ client, node, stateDirectory, gpus, cleaned, backoff, log },
+    ...logTimes(options.units?.times),
     driver: options.processDriver,
     source: { identity: () => controlPlane.identity, servers: () => controlPlane.servers },
   });
@@ -198,6 +200,12 @@ export async function checkAgent(stateDirectory: string, signal: AbortSignal): P
   const identity = await (await StateDirectory.open(stateDirectory)).read();
   if (identity === undefined) throw new AgentError('refused', `${stateDirectory} has no identity`);
   await fetchServers(identity, [...new Set([...identity.servers, identity.entry])], signal);
+}
+
+/** The output of tasks is sent as often as that of units. */
+function logTimes(times: Partial<UnitTimes> = {}): Pick<UnitTimes, 'logInterval' | 'longestLogInterval'> {
+  const { logInterval, longestLogInterval } = { ...defaultTimes, ...times };
+  return { logInterval, longestLogInterval };
 }
 
 /** Returns a function that describes this machine and its GPUs as they are now. */

@@ -48,7 +48,7 @@ export async function runTask(node: string, type: string, flags: RunFlags): Prom
     return 0;
   }
   await untilAccepted(client, { name, node });
-  await streamLog(client, task, { follow: true });
+  await streamLog(client, task.metadata, { follow: true });
   const { status } = await findTask(client, { name, node });
   write(`${status?.phase ?? 'Pending'}${status?.error === undefined ? '' : `: ${status.error.code}: ${status.error.message}`}`);
   return status?.phase === 'Succeeded' ? 0 : 1;

@@ -1,5 +1,5 @@
 import { type NodeTask, nodeNamespace, nodeTaskKind, platformWorkspace, requestedByAnnotation } from '@capstan/api';
-import { ApiError, type Client, isConflict } from '@capstan/client';
+import { ApiError, type Client, isConflict, isNotFound } from '@capstan/client';
 import { humanDuration } from '@capstan/machinery';
 import { Failure } from '../failure.ts';
 import { findTask, nodeOf, tasksIn } from '../nodes/tasks.ts';
@@ -78,22 +78,34 @@ export async function showTask(name: string, { node, output, ...flags }: TaskFla
 /** Prints the output of a task. Resolves with an exit code: 1 if the task was followed and has failed. */
 export async function printLog(name: string, { node, follow, tail, attempt, ...flags }: LogFlags): Promise<number> {
   using client = workspaceClient(flags);
-  await streamLog(client, await findTask(client, { name, node }), { follow, tail, attempt });
+  // The control plane keeps output of tasks that are deleted, such as those of a node that was removed.
+  const hint = ` The output of a deleted task needs the name of its node: --node NODE.`;
+  const place = node === undefined ? (await findTask(client, { name, hint })).metadata : { namespace: nodeNamespace(node), name };
+  await streamLog(client, place, { follow, tail, attempt }).catch((error: unknown) => {
+    if (node !== undefined && isNotFound(error))
+      throw new Failure('usage', `there is no output of a task ${name} on the node ${node}.`, error);
+    throw error;
+  });
   if (follow !== true) return 0;
-  const ended = await findTask(client, { name, node });
-  return ended.status?.finishedAt === undefined || ended.status.phase === 'Succeeded' ? 0 : 1;
+  const ended = await tasksIn(client)
+    .in(place.namespace)
+    .get(name)
+    .catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+  return ended?.status?.finishedAt === undefined || ended.status.phase === 'Succeeded' ? 0 : 1;
 }
 
 export async function streamLog(
   client: Client,
-  task: NodeTask,
+  { namespace = '', name = '' }: Pick<NodeTask['metadata'], 'namespace' | 'name'>,
   {
     follow,
     tail,
     attempt,
   }: { readonly follow?: boolean | undefined; readonly tail?: number | undefined; readonly attempt?: number | undefined },
 ): Promise<void> {
-  const { namespace = '', name = '' } = task.metadata;
   const query = new URLSearchParams({
     ...(follow === true && { follow: 'true' }),
     ...(tail !== undefined && { tailLines: String(tail) }),

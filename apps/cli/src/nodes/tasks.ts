@@ -6,6 +6,8 @@ export interface TaskQuery {
   readonly name: string;
   /** The node of the task; needed if several nodes have tasks of that name. */
   readonly node?: string | undefined;
+  /** Follows the message if there is no such task. */
+  readonly hint?: string;
 }
 
 export const tasksIn = (client: Client): Resource<NodeTask> => client.cluster(platformWorkspace).resource<NodeTask>(nodeTaskKind);
@@ -13,7 +15,7 @@ export const tasksIn = (client: Client): Resource<NodeTask> => client.cluster(pl
 export const nodeOf = ({ metadata: { namespace = '' } }: NodeTask): string => nodeOfNamespace(namespace) ?? namespace;
 
 /** Finds a task by its name, on one node or on all. */
-export async function findTask(client: Client, { name, node }: TaskQuery): Promise<NodeTask> {
+export async function findTask(client: Client, { name, node, hint = '' }: TaskQuery): Promise<NodeTask> {
   const tasks = tasksIn(client);
   const found =
     node === undefined ? await named(tasks, name) : [await one(tasks.in(nodeNamespace(node)), name)].filter((task) => task !== undefined);
@@ -21,7 +23,7 @@ export async function findTask(client: Client, { name, node }: TaskQuery): Promi
   if (found.length === 0)
     throw new Failure(
       'usage',
-      `there is no task ${name}${node === undefined ? '' : ` on the node ${node}`}; "capstan task list" lists all.`,
+      `there is no task ${name}${node === undefined ? '' : ` on the node ${node}`}; "capstan task list" lists all.${hint}`,
     );
   throw new Failure('usage', `the nodes ${found.map(nodeOf).join(', ')} have a task ${name}. Choose one with --node.`);
 }

@@ -1,6 +1,7 @@
 /**
- * Below it, the log store: `PUT /capstan/logs/<name of the NodeUnit>/<incarnation>?offset=<bytes before>` appends a part of the output of a unit, in Kubernetes' CRI log format. Only the agent of
- * the NodeUnit's node may do so. `gap=true` says that the bytes between the end of the log and the offset are lost.
+ * Below it, the log store: `PUT /capstan/logs/<name of the NodeUnit>/<incarnation>?offset=<bytes before>` appends a part of the output of a unit, in Kubernetes' CRI log format, and
+ * `PUT /capstan/logs/tasks/<name of the NodeTask>/<its uid>/<attempt>?offset=<bytes before>` a part of the output of a task, as its program wrote it. Only the agent of the object's node may do so.
+ * `gap=true` says that the bytes between the end of the log and the offset are lost.
  */
 export const logStorePath = '/capstan/logs/';
 

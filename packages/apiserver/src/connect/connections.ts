@@ -100,6 +100,7 @@ export class Connections implements Disposable {
     if (own === undefined && subresource === 'proxy') return this.#proxy.serve(stream, context, resource);
     // Objects of a bound kind are stored under the name of its export.
     const object = findObject(context, { ...resource.storage, namespaced: resource.namespaced }, name);
+    if (object === undefined && own?.serveMissing !== undefined) return own.serveMissing({ stream, context, resource });
     if (object === undefined) throw status.notFound(resource, name);
     if (own !== undefined) return own.serve({ stream, context, object, resource });
     await this.#servePod(stream, context, { pod: object, resource });

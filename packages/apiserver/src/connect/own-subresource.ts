@@ -19,4 +19,6 @@ export interface OwnSubresource {
   readonly isPowerful?: boolean;
   /** Anybody can define a kind with this name in a workspace of their own, so it must check that the object is what it seems. */
   serve(request: OwnRequest): Promise<void>;
+  /** Serves a request for an object that does not exist. Without it, such requests are refused. */
+  serveMissing?(request: Omit<OwnRequest, 'object'>): Promise<void>;
 }

@@ -1,17 +1,21 @@
-import { type LogPartStored, largestLogPart, logStorePath } from '@capstan/api';
+import { type LogPartStored, largestLogPart, logStorePath, type UnitOwner } from '@capstan/api';
 import { BoundedMap, StatusError, status } from '@capstan/machinery';
 import { peerCertificate } from '../authn/peer-certificate.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { agentOfRaw } from '../node-agents/agent-certificate.ts';
 import type { NodeIdentities } from '../node-agents/identities.ts';
 import type { Page } from '../registry/page.ts';
-import type { RecentUnits } from './recent-units.ts';
+import { type LogPlace, placeOfTask, placeOfUnit } from './places.ts';
+import type { RecentObjects } from './recent-objects.ts';
 import type { LogStore } from './store.ts';
 
 export interface LogPageOptions {
   readonly identities: NodeIdentities;
   readonly logs: Pick<LogStore, 'append'>;
-  readonly units: Pick<RecentUnits, 'owner'>;
+  /** Whose the NodeUnits are. */
+  readonly units: Pick<RecentObjects<UnitOwner>, 'find'>;
+  /** The uids of NodeTasks. */
+  readonly tasks: Pick<RecentObjects<string>, 'find'>;
   readonly now?: () => number;
 }
 
@@ -29,24 +33,25 @@ interface Allowance {
   running: number;
 }
 
-/** `/capstan/logs/`: agents send the output of units. The certificate of the connection says which node it is, and a node has a say only over its own NodeUnits. */
-export function logPage({ identities, logs, units, now = () => performance.now() }: LogPageOptions): [string, Page] {
+/**
+ * `/capstan/logs/`: agents send the output of units and tasks. The certificate of the connection says which node it is, and a node has a say only over its own
+ * NodeUnits and NodeTasks.
+ */
+export function logPage({ identities, logs, units, tasks, now = () => performance.now() }: LogPageOptions): [string, Page] {
   const nodes = new BoundedMap<string, Allowance>(10_000);
   const store = async (
     { node, allowance }: { node: string; allowance: Allowance },
     exchange: Exchange,
     { path, query }: { path: string; query: Pick<URLSearchParams, 'get'> },
   ): Promise<LogPartStored> => {
-    const [, nodeUnit = '', run = ''] = /^([a-z0-9][a-z0-9.-]{0,252})\/(\d{1,7})$/.exec(path.slice(logStorePath.length)) ?? [];
     const offset = query.get('offset') ?? '';
-    if (nodeUnit === '' || !/^\d{1,15}$/.test(offset))
-      throw status.badRequest(`expected ${logStorePath}<NodeUnit>/<incarnation>?offset=<bytes>`);
-    const owner = units.owner(node, nodeUnit);
-    if (owner === undefined)
-      throw new StatusError({ code: 404, reason: 'NotFound', message: `the node ${node} has no NodeUnit ${nodeUnit}` });
+    const place = /^\d{1,15}$/.test(offset) ? placeAt(path.slice(logStorePath.length), node, { units, tasks }) : undefined;
+    if (place === undefined)
+      throw status.badRequest(
+        `expected ${logStorePath}<NodeUnit>/<incarnation>?offset=<bytes> or ${logStorePath}tasks/<NodeTask>/<uid>/<attempt>?offset=<bytes>`,
+      );
     const bytes = await exchange.body(largestLogPart);
     allowance.left += largestLogPart - Math.max(bytes.length, cheapest);
-    const place = { cluster: owner.cluster, namespace: owner.namespace, nodeUnit, node, incarnation: Number(run) };
     return { size: await logs.append(place, { offset: Number(offset), bytes, gap: query.get('gap') === 'true' }) };
   };
   return [
@@ -55,7 +60,7 @@ export function logPage({ identities, logs, units, now = () => performance.now()
       const raw = peerCertificate(exchange.socket);
       const agent = raw && agentOfRaw(raw);
       if (agent === undefined || identities.problem(agent) !== undefined)
-        throw status.forbidden({ group: '', resource: '' }, '', 'only node agents may send the output of units');
+        throw status.forbidden({ group: '', resource: '' }, '', 'only node agents may send the output of units and tasks');
       if (info.method !== 'PUT') throw status.methodNotAllowed();
       const allowance = nodes.getOrCompute(agent.node, () => ({ left: burst, at: now(), running: 0 }));
       refill(allowance, now());
@@ -77,6 +82,25 @@ export function logPage({ identities, logs, units, now = () => performance.now()
       }
     },
   ];
+}
+
+const unitPath = /^([a-z0-9][a-z0-9.-]{0,252})\/(\d{1,7})$/;
+const taskPath = /^tasks\/([a-z0-9][a-z0-9.-]{0,252})\/([a-z0-9-]{1,64})\/(\d{1,7})$/;
+
+/** Where the output that a node sends to a path is kept; undefined if the path is none. Throws if the node has no such NodeUnit or NodeTask. */
+function placeAt(path: string, node: string, { units, tasks }: Pick<LogPageOptions, 'units' | 'tasks'>): LogPlace | undefined {
+  const [, nodeUnit = '', incarnation = ''] = unitPath.exec(path) ?? [];
+  const [, task = '', uid = '', attempt = ''] = taskPath.exec(path) ?? [];
+  const missing = (what: string): StatusError =>
+    new StatusError({ code: 404, reason: 'NotFound', message: `the node ${node} has no ${what}` });
+  if (task !== '') {
+    if (tasks.find(node, task, (known) => known === uid) === undefined) throw missing(`NodeTask ${task} with the uid ${uid}`);
+    return placeOfTask({ node, task, uid, attempt: Number(attempt) });
+  }
+  if (nodeUnit === '') return undefined;
+  const owner = units.find(node, nodeUnit);
+  if (owner === undefined) throw missing(`NodeUnit ${nodeUnit}`);
+  return placeOfUnit({ cluster: owner.cluster, namespace: owner.namespace, nodeUnit, node, incarnation: Number(incarnation) });
 }
 
 /** Adds the bytes of the time that has passed. Nothing is accepted while there are less than none left. */

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 /** A log on the disk. */
 export interface StoredLog {
   readonly folder: string;
-  readonly cluster: string;
+  readonly owner: string;
   readonly bytes: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
 }
 
-/** Workspace, namespace, NodeUnit, node and incarnation. */
+/** The owner, three names and the run. */
 const depth = 5;
 
 /** All logs. Folders that vanish meanwhile are left out. */
@@ -25,7 +25,7 @@ export async function logsBelow(directory: string): Promise<StoredLog[]> {
     const files = await Promise.all(entries.map((entry) => stat(join(folder, entry)).catch(() => undefined)));
     const known = files.filter((file) => file !== undefined);
     const bytes = known.reduce((sum, { size }) => sum + size, 0);
-    found.push({ folder, cluster: names[0]!, bytes, changedAt: Math.max(0, ...known.map(({ mtimeMs }) => mtimeMs)) });
+    found.push({ folder, owner: names[0]!, bytes, changedAt: Math.max(0, ...known.map(({ mtimeMs }) => mtimeMs)) });
   };
   await walk(directory, []);
   return found;

@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { LogPlace } from './places.ts';
+import { type LogPlace, placeOfTask, placeOfUnit, type UnitRun } from './places.ts';
 import { LogStore, type LogStoreLimits } from './store.ts';
 
 let directory: string;
@@ -17,17 +18,11 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 const open = (limits: Partial<LogStoreLimits> = {}): LogStore =>
   new LogStore({ directory, limits, now: () => now, exists: (cluster) => !missing.has(cluster) });
-const place = (change: Partial<LogPlace> = {}): LogPlace => ({
-  cluster: 'tenant',
-  namespace: 'default',
-  nodeUnit: 'uid-1',
-  node: 'n1',
-  incarnation: 0,
-  ...change,
-});
+const place = (change: Partial<UnitRun> = {}): LogPlace =>
+  placeOfUnit({ cluster: 'tenant', namespace: 'default', nodeUnit: 'uid-1', node: 'n1', incarnation: 0, ...change });
 const part = (offset: number, text: string, gap = false) => ({ offset, bytes: Buffer.from(text), gap });
-const textOf = async (store: LogStore, at = place(), back = 0): Promise<string | undefined> =>
-  (await store.files(at, back))?.map((file) => readFileSync(file, 'utf8')).join('');
+const textOf = async (store: LogStore, at = place()): Promise<string | undefined> =>
+  (await store.files(at))?.map((file) => readFileSync(file, 'utf8')).join('');
 
 describe('a log', () => {
   test('grows by parts, and takes each byte once', async () => {
@@ -87,8 +82,10 @@ describe('a log', () => {
   test('is kept for the last runs of a program only', async () => {
     const store = open();
     for (let incarnation = 0; incarnation < 12; incarnation++) await store.append(place({ incarnation }), part(0, `run ${incarnation}`));
-    expect(await textOf(store)).toBe('run 11');
-    expect(await textOf(store, place(), 1)).toBe('run 10');
+    expect(await store.runs(place())).toEqual([9, 10, 11]);
+    expect(await textOf(store, place({ incarnation: 11 }))).toBe('run 11');
+    expect(await textOf(store, place({ incarnation: 10 }))).toBe('run 10');
+    expect(await textOf(store, place({ incarnation: 8 }))).toBeUndefined();
     expect(readdirSync(join(directory, 'tenant/default/uid-1/n1'))).toHaveLength(3);
   });
 });
@@ -110,6 +107,24 @@ describe('the store', () => {
     expect(await textOf(store, place({ cluster: 'other' }))).toHaveLength(400);
   });
 
+  test('gives every node room of its own for the output of its tasks', async () => {
+    const store = open({ workspace: 1_000 });
+    const task = (node: string, name: string): LogPlace => placeOfTask({ node, task: name, uid: 'uid', attempt: 1 });
+    await store.append(task('quiet', 'only'), part(0, 'quiet'));
+    for (let index = 0; index < 9; index++) await store.append(task('noisy', `t${index}`), part(0, 'x'.repeat(300)));
+    expect(readdirSync(join(directory, 'node:noisy', 'tasks')).length).toBeLessThan(4);
+    expect(await textOf(store, task('quiet', 'only'))).toBe('quiet');
+    expect(await textOf(store, task('noisy', 't8'))).toHaveLength(300);
+  });
+
+  test('shows lost output of a task as text', async () => {
+    const store = open();
+    const place = placeOfTask({ node: 'n1', task: 'hello', uid: 'uid', attempt: 1 });
+    await store.append(place, part(0, 'abc'));
+    await store.append(place, part(10, 'xyz', true));
+    expect(await textOf(store, place)).toBe('abc\n[7 bytes of output were lost here]\nxyz');
+  });
+
   test('deletes what is too old, or of a workspace that does not exist', async () => {
     const store = open({ age: 60_000 });
     await store.append(place(), part(0, 'abc'));
@@ -128,7 +143,7 @@ describe('the store', () => {
     expect(await textOf(store)).toBeUndefined();
   });
 
-  test.each<Partial<LogPlace>>([
+  test.each<Partial<UnitRun>>([
     { cluster: '..' },
     { namespace: '../../etc' },
     { nodeUnit: '' },
@@ -140,5 +155,23 @@ describe('the store', () => {
   ])('has no place %j', async (change) => {
     await expect(open().append(place(change), part(0, 'abc'))).rejects.toThrow(RangeError);
     expect(readdirSync(directory)).toEqual([]);
+  });
+});
+
+describe.skipIf(process.getuid?.() !== 0)('a store on a full disk', () => {
+  test('drops the oldest logs, and refuses a part that fits nowhere', async () => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', directory]);
+    try {
+      const store = open();
+      const block = 'x'.repeat(100 << 10);
+      for (let index = 0; index < 12; index++) await store.append(place({ nodeUnit: `u${index}` }), part(0, block));
+      expect(await textOf(store, place({ nodeUnit: 'u11' }))).toBe(block);
+      expect(await textOf(store, place({ nodeUnit: 'u0' }))).toBeUndefined();
+      await expect(store.append(place({ nodeUnit: 'large' }), part(0, block.repeat(6)))).rejects.toMatchObject({ code: 'ENOSPC' });
+      expect(await store.append(place({ nodeUnit: 'large' }), part(0, block))).toBe(block.length);
+      expect(await textOf(store, place({ nodeUnit: 'large' }))).toBe(block);
+    } finally {
+      execFileSync('umount', ['-l', directory]);
+    }
   });
 });

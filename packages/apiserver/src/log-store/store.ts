@@ -1,10 +1,10 @@
 import { mkdir, open, readdir, rm, rmdir, stat, truncate, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type LogPlace, logFolder, nodeFolder, placeProblem, workspaceFolder } from './places.ts';
+import { type LogPlace, type LogPlaces, logFolder, ownerFolder, placeProblem, runsFolder } from './places.ts';
 import { logsBelow, totalOf } from './scan.ts';
 
 export interface LogStoreLimits {
-  /** In bytes: of one run of a program, of a workspace, and of everything. The oldest output makes way. */
+  /** In bytes: of one run of a program, of a workspace or of the tasks of a node, and of everything. The oldest output makes way. */
   readonly log: number;
   readonly workspace: number;
   readonly total: number;
@@ -17,8 +17,8 @@ export const defaultLogLimits: LogStoreLimits = { log: 16 << 20, workspace: 1 <<
 export interface LogStoreOptions {
   readonly directory: string;
   readonly limits?: Partial<LogStoreLimits> | undefined;
-  /** Whether a workspace exists. The logs of others are deleted. */
-  readonly exists: (cluster: string) => boolean;
+  /** Whether the owner of logs exists. The logs of others are deleted. */
+  readonly exists: (owner: string) => boolean;
   readonly now: () => number;
 }
 
@@ -33,8 +33,8 @@ export interface LogPart {
 /** In bytes. The oldest part of a log that is too long makes way as a whole. */
 const segmentSize = 1 << 20;
 const mostSegments = 64;
-/** Restarts of a program whose output is kept. */
-const keptIncarnations = 3;
+/** Runs of a program whose output is kept. */
+const keptRuns = 3;
 
 /** A sweep leaves this part of a limit. */
 const kept = 0.8;
@@ -45,13 +45,13 @@ interface Segment {
   readonly length: number;
 }
 
-/** The output of units, in files of this server. What it has is a prefix of what was acknowledged: nothing waits for the disk. */
+/** The output of units and tasks, in files of this server. What it has is a prefix of what was acknowledged: nothing waits for the disk. */
 export class LogStore {
   readonly #options: LogStoreOptions;
   readonly #limits: LogStoreLimits;
   /** Appends to one log follow each other. */
   readonly #busy = new Map<string, Promise<unknown>>();
-  /** Bytes by workspace. */
+  /** Bytes by owner. */
   #sizes: Map<string, number> | undefined;
   #sweeping: Promise<void> | undefined;
 
@@ -62,69 +62,94 @@ export class LogStore {
 
   /** Appends a part, and returns the end of the log. Parts that are there already change nothing, and parts after a gap are not stored unless they say so. */
   async append(place: LogPlace, part: LogPart): Promise<number> {
-    const problem = placeProblem(place) ?? (this.#options.exists(place.cluster) ? undefined : 'its workspace does not exist');
+    const problem = placeProblem(place) ?? (this.#options.exists(place.owner) ? undefined : 'its workspace does not exist');
     if (problem !== undefined) throw new RangeError(problem);
-    await this.#makeRoom(place.cluster, part.bytes.length);
+    await this.#makeRoom(place.owner, part.bytes.length);
     const folder = logFolder(this.#options.directory, place);
     const before = this.#busy.get(folder) ?? Promise.resolve();
-    const work = before.catch(() => {}).then(() => this.#append(folder, part));
+    const work = before.catch(() => {}).then(() => this.#appendOrDrop(place, folder, part));
     this.#busy.set(folder, work);
     try {
       const { end, grown } = await work;
-      this.#sizes?.set(place.cluster, (this.#sizes.get(place.cluster) ?? 0) + grown);
+      this.#sizes?.set(place.owner, (this.#sizes.get(place.owner) ?? 0) + grown);
       return end;
     } finally {
       if (this.#busy.get(folder) === work) this.#busy.delete(folder);
     }
   }
 
-  /** The files of a log, oldest first; undefined if there is none. `back` counts runs of the program before the last. */
-  async files(place: Omit<LogPlace, 'incarnation'>, back = 0): Promise<string[] | undefined> {
-    if (placeProblem({ ...place, incarnation: 0 }) !== undefined) return undefined;
-    const folder = nodeFolder(this.#options.directory, place);
-    const incarnation = (await incarnationsIn(folder)).at(-1 - back);
-    if (incarnation === undefined) return undefined;
-    const names: string[] = await readdir(join(folder, String(incarnation))).catch(() => []);
-    return names.sort().map((name) => join(folder, String(incarnation), name));
+  /** The files of a log, oldest first; undefined if there is none. */
+  async files(place: LogPlace): Promise<string[] | undefined> {
+    if (placeProblem(place) !== undefined) return undefined;
+    const folder = logFolder(this.#options.directory, place);
+    const names = await readdir(folder).catch(() => undefined);
+    return names?.sort().map((name) => join(folder, name));
+  }
+
+  /** The numbers of the runs that have a log, the oldest first. */
+  async runs(places: LogPlaces): Promise<number[]> {
+    return placeProblem({ ...places, run: 0 }) === undefined ? runsIn(runsFolder(this.#options.directory, places)) : [];
+  }
+
+  /** The last of the names below two others, by the time of its folder; undefined if there is none. */
+  async latest({ owner, names: [first, second] }: LogPlaces): Promise<string | undefined> {
+    if (placeProblem({ owner, names: [first, second, 'any'], run: 0 }) !== undefined) return undefined;
+    const folder = join(ownerFolder(this.#options.directory, owner), first, second);
+    const names = await readdir(folder).catch(() => []);
+    const found = await Promise.all(names.map(async (name) => ({ name, stats: await stat(join(folder, name)).catch(() => undefined) })));
+    return found.toSorted((one, other) => (one.stats?.mtimeMs ?? 0) - (other.stats?.mtimeMs ?? 0)).at(-1)?.name;
   }
 
   async removeWorkspace(cluster: string): Promise<void> {
     this.#sizes?.delete(cluster);
-    await rm(workspaceFolder(this.#options.directory, cluster), { recursive: true, force: true });
+    await rm(ownerFolder(this.#options.directory, cluster), { recursive: true, force: true });
   }
 
-  /** Deletes what is too old, and the oldest logs of workspaces that have too much. */
+  /** Deletes what is too old, and the oldest logs of owners that have too much. */
   sweep(): Promise<void> {
     this.#sweeping ??= this.#sweep().finally(() => (this.#sweeping = undefined));
     return this.#sweeping;
   }
 
-  async #makeRoom(cluster: string, more: number): Promise<void> {
+  async #makeRoom(owner: string, more: number): Promise<void> {
     if (this.#sizes === undefined) await this.sweep();
     const isFull = (): boolean =>
-      (this.#sizes!.get(cluster) ?? 0) + more > this.#limits.workspace || totalOf(this.#sizes!) + more > this.#limits.total;
+      (this.#sizes!.get(owner) ?? 0) + more > this.#limits.workspace || totalOf(this.#sizes!) + more > this.#limits.total;
     if (isFull()) await this.sweep();
   }
 
-  async #sweep(): Promise<void> {
+  async #sweep(most = this.#limits.total * kept, spared?: string): Promise<void> {
     const { directory, now, exists } = this.#options;
     const oldest = now() - this.#limits.age;
     const sizes = new Map<string, number>();
     const logs = (await logsBelow(directory)).sort((one, other) => one.changedAt - other.changedAt);
-    for (const { cluster, bytes } of logs) sizes.set(cluster, (sizes.get(cluster) ?? 0) + bytes);
+    for (const { owner, bytes } of logs) sizes.set(owner, (sizes.get(owner) ?? 0) + bytes);
     let total = totalOf(sizes);
-    for (const { folder, cluster, bytes, changedAt } of logs) {
+    for (const { folder, owner, bytes, changedAt } of logs) {
       // Some room remains afterwards, so that not every part needs a sweep.
-      const isTooMuch = sizes.get(cluster)! > this.#limits.workspace * kept || total > this.#limits.total * kept;
-      if (changedAt >= oldest && !isTooMuch && exists(cluster)) continue;
+      const isTooMuch = sizes.get(owner)! > this.#limits.workspace * kept || total > most;
+      if (folder === spared || (changedAt >= oldest && !isTooMuch && exists(owner))) continue;
       await removeLog(folder);
-      sizes.set(cluster, sizes.get(cluster)! - bytes);
+      sizes.set(owner, sizes.get(owner)! - bytes);
       total -= bytes;
     }
     this.#sizes = sizes;
   }
 
-  async #append(folder: string, { offset, bytes, gap = false }: LogPart): Promise<{ end: number; grown: number }> {
+  /** If the disk is full, the oldest logs make way, and it is tried once more. */
+  async #appendOrDrop(place: LogPlace, folder: string, part: LogPart): Promise<{ end: number; grown: number }> {
+    try {
+      return await this.#append(place, folder, part);
+    } catch (error) {
+      if (!isFullDisk(error)) throw error;
+      await this.#sweeping;
+      const total = totalOf(this.#sizes ?? new Map());
+      await this.#sweep(Math.max(0, Math.min(total * kept, total - 2 * part.bytes.length)), folder);
+      return this.#append(place, folder, part);
+    }
+  }
+
+  async #append({ format }: LogPlace, folder: string, { offset, bytes, gap = false }: LogPart): Promise<{ end: number; grown: number }> {
     const segments = await segmentsIn(folder);
     const last = segments.at(-1);
     const end = last === undefined ? offset : last.offset + last.length;
@@ -134,7 +159,7 @@ export class LogStore {
     if (last === undefined) await this.#begin(folder);
     const begin = isGap ? offset : end;
     const isNew = last === undefined || isGap || last.length >= segmentSize;
-    if (isGap) await writeFile(join(folder, `${digits(offset)}.gap`), notice(this.#options.now(), offset - end));
+    if (isGap) await writeFile(join(folder, `${digits(offset)}.gap`), notice(format, this.#options.now(), offset - end));
     const segment = isNew ? { path: join(folder, `${digits(begin)}.log`), offset: begin, length: 0 } : last;
     await write(segment, rest);
     const removed = await trim(isNew ? [...segments, { ...segment, length: rest.length }] : segments, this.#limits.log);
@@ -145,12 +170,12 @@ export class LogStore {
   async #begin(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const parent = dirname(folder);
-    for (const former of (await incarnationsIn(parent)).slice(0, -keptIncarnations))
+    for (const former of (await runsIn(parent)).slice(0, -keptRuns))
       await rm(join(parent, String(former)), { recursive: true, force: true });
   }
 }
 
-/** Deletes a log, and the folders of its node, NodeUnit and namespace if they are empty. */
+/** Deletes a log, and the folders above it if they are empty. */
 async function removeLog(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   let parent = folder;
@@ -204,7 +229,7 @@ async function segmentsIn(folder: string): Promise<Segment[]> {
 }
 
 /** In the order of their numbers. */
-async function incarnationsIn(folder: string): Promise<number[]> {
+async function runsIn(folder: string): Promise<number[]> {
   const names = await readdir(folder).catch(() => []);
   return names
     .filter((name) => /^\d+$/.test(name))
@@ -215,5 +240,9 @@ async function incarnationsIn(folder: string): Promise<number[]> {
 const digits = (offset: number): string => String(offset).padStart(16, '0');
 
 /** A line of the log about bytes that are missing. */
-const notice = (now: number, bytes: number): string =>
-  `${new Date(now).toISOString()} stderr F [${bytes} bytes of output were lost here]\n`;
+function notice(format: LogPlace['format'], now: number, bytes: number): string {
+  const text = `[${bytes} bytes of output were lost here]\n`;
+  return format === 'text' ? `\n${text}` : `${new Date(now).toISOString()} stderr F ${text}`;
+}
+
+const isFullDisk = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');

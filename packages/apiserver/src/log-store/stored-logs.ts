@@ -1,14 +1,12 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { nodeUnitName, unitContainer, unitLabel, unitRunAnnotation } from '@capstan/api';
 import { type KubeObject, status } from '@capstan/machinery';
 import { logOptions, readLog } from '@capstan/streams';
 import type { StoredLogs } from '../connect/stored-logs.ts';
 import { nodeNameOf } from '../connect/target.ts';
-import type { LogPlace } from './places.ts';
+import { placesOfUnit, type UnitRun } from './places.ts';
+import type { Readers } from './readers.ts';
 import type { LogStore } from './store.ts';
-
-/** Readers at the same time: each holds a file open. */
-const mostReaders = 64;
 
 /** The stores of other API servers. */
 export interface OtherStores {
@@ -17,17 +15,17 @@ export interface OtherStores {
 }
 
 export interface LogReaderOptions {
-  readonly store: Pick<LogStore, 'files'>;
+  readonly store: Pick<LogStore, 'files' | 'runs'>;
+  readonly readers: Readers;
   readonly now: () => number;
 }
 
-type Place = Omit<LogPlace, 'incarnation'>;
+type Place = Omit<UnitRun, 'incarnation'>;
 type Query = Pick<URLSearchParams, 'get'>;
 
-/** Reads the logs of the store of this server. */
+/** Reads the output of units in the store of this server. */
 export class LogReader {
   readonly #options: LogReaderOptions;
-  #readers = 0;
 
   constructor(options: LogReaderOptions) {
     this.#options = options;
@@ -35,19 +33,15 @@ export class LogReader {
 
   /** A log as `pods/log` returns it; undefined if this store has none. */
   async open(place: Place, query: Query, signal: AbortSignal): Promise<Readable | undefined> {
-    const { store, now } = this.#options;
+    const { store, now, readers } = this.#options;
     const options = logOptions(query, now());
     if (typeof options === 'string') throw status.badRequest(options);
-    const files = await store.files(place, options.previous ? 1 : 0);
+    const places = placesOfUnit(place);
+    const run = (await store.runs(places)).at(options.previous ? -2 : -1);
+    const files = run === undefined ? undefined : await store.files({ ...places, run });
     if (files === undefined) return undefined;
-    if (this.#readers >= mostReaders) throw status.tooManyRequests(`${mostReaders} logs of the store are being read already`, 1);
-    this.#readers++;
     const log = { files, complete: true };
-    const body = Readable.from(
-      readLog(() => Promise.resolve(log), { ...options, follow: false }, signal),
-      { objectMode: false },
-    );
-    return body.once('close', () => this.#readers--);
+    return readers.read(readLog(() => Promise.resolve(log), { ...options, follow: false }, signal));
   }
 
   /** For other API servers: `<workspace>/<namespace>/<NodeUnit>/<node>?<options>`. */

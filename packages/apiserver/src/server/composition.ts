@@ -68,6 +68,7 @@ export function compose(parts: Parts, options: ServerOptions, lifetime: Lifetime
         tunnels: access.nodes.tunnels,
         platform: access.nodes.platform,
         logReader: access.nodes.logReader,
+        taskReader: access.nodes.taskReader,
         relays: access.nodes.relays,
         admission: backend.admission,
       },

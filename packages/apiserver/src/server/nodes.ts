@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import { type ClusterId, type NodeGpuMetrics, platformWorkspace, type UnitUsage } from '@capstan/api';
+import {
+  type ClusterId,
+  type NodeGpuMetrics,
+  type NodeUnit,
+  nodeTaskKind,
+  nodeUnitKind,
+  platformWorkspace,
+  type UnitUsage,
+} from '@capstan/api';
 import { trustedAuthorities } from '@capstan/pki';
 import { AgentArchives } from '../agent-archives/archives.ts';
 import { archivePages } from '../agent-archives/pages.ts';
@@ -9,9 +17,12 @@ import { ArtifactStore } from '../artifacts/store.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Serving } from '../handlers/serving.ts';
 import { logPage } from '../log-store/page.ts';
-import { RecentUnits } from '../log-store/recent-units.ts';
+import { isOfNode } from '../log-store/places.ts';
+import { Readers } from '../log-store/readers.ts';
+import { RecentObjects } from '../log-store/recent-objects.ts';
 import { LogStore } from '../log-store/store.ts';
 import { LogReader } from '../log-store/stored-logs.ts';
+import { isTaskPath, TaskReader } from '../log-store/task-reader.ts';
 import { keepLogsTidy } from '../log-store/upkeep.ts';
 import type { Gauge } from '../metrics/metrics.ts';
 import { AgentConnections } from '../node-agents/connections.ts';
@@ -47,9 +58,10 @@ export interface Nodes {
   /** The use of resources by the units of a node, and the numbers of its GPUs. */
   readonly usage: NodeReader<readonly UnitUsage[]>;
   readonly gpus: NodeReader<readonly NodeGpuMetrics[]>;
-  /** The output of units. */
+  /** The output of units and tasks. */
   readonly logs: LogStore;
   readonly logReader: LogReader;
+  readonly taskReader: TaskReader;
   /** Undefined if this server has no credentials for the others. */
   readonly relays: Relays | undefined;
 }
@@ -81,16 +93,18 @@ export function nodesOf(
   const logs = new LogStore({
     directory: logOptions.directory ?? join(dataDirectory, 'logs'),
     limits: logOptions,
-    exists: (cluster) => tree.exists(cluster),
+    exists: (owner) => isOfNode(owner) || tree.exists(owner),
     now: () => now().getTime(),
   });
+  const readers = new Readers();
   return {
     platform,
     identities,
     relays,
     tunnels,
     logs,
-    logReader: new LogReader({ store: logs, now: () => now().getTime() }),
+    logReader: new LogReader({ store: logs, readers, now: () => now().getTime() }),
+    taskReader: new TaskReader({ store: logs, readers }),
     usage: resources.use(new NodeReader({ tunnels: others ?? tunnels, path: '/units/usage', parse: parseUsage, maxAge })),
     gpus: resources.use(new NodeReader({ tunnels: others ?? tunnels, path: '/metrics', parse: parseGpus, maxAge })),
     connections: resources.use(new AgentConnections({ identities, now: () => now().getTime() })),
@@ -128,7 +142,7 @@ export function keepNodesTidy(
   keepLogsTidy(logs, {
     cache: serving.cache,
     signal,
-    onError: (error) => log(`old output of units could not be deleted: ${String(error)}`),
+    onError: (error) => log(`old output could not be deleted: ${String(error)}`),
   });
   deleteOldEnrollments({
     ...{ tokens, objects, now, signal },
@@ -147,10 +161,14 @@ export function nodePagesOf(
     limits: artifactOptions,
     now,
   });
-  const units = new RecentUnits({ cache, platform: nodes.platform });
+  const known = { cache, platform: nodes.platform };
+  const units = new RecentObjects({ ...known, resource: nodeUnitKind.resource, pick: (object) => (object as NodeUnit).spec.owner });
+  const tasks = new RecentObjects({ ...known, resource: nodeTaskKind.resource, pick: ({ metadata }) => metadata.uid ?? '' });
+  const { logReader, taskReader } = nodes;
+  const storedLog: LogReader['serve'] = (path, signal) => (isTaskPath(path) ? taskReader.serve(path) : logReader.serve(path, signal));
   return [
-    logPage({ ...nodes, units }),
-    ...tunnelPages({ ...nodes, authenticator, stores: { storedLog: nodes.logReader.serve, artifacts: relayedArtifacts(artifacts) } }),
+    logPage({ ...nodes, units, tasks }),
+    ...tunnelPages({ ...nodes, authenticator, stores: { storedLog, artifacts: relayedArtifacts(artifacts) } }),
     ...artifactPages(artifacts, nodes.relays),
     ...nodePages({ membership, objects: cache, authority: () => trustedAuthorities(pki.current), version, now }),
     ...archivePages(new AgentArchives(agentArchives)),

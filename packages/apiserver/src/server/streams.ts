@@ -8,8 +8,9 @@ import { KubeletClient } from '../connect/kubelet.ts';
 import { OpenStreams } from '../connect/open-streams.ts';
 import type { Tunnels } from '../connect/tunnels.ts';
 import { type LogReader, type OtherStores, storedLogs } from '../log-store/stored-logs.ts';
+import { taskLog } from '../log-store/task-log.ts';
+import type { TaskReader } from '../log-store/task-reader.ts';
 import { nodeMetrics } from '../node-agents/node-metrics.ts';
-import { taskLog } from '../node-agents/task-log.ts';
 import { unitSecrets } from '../node-agents/unit-secrets.ts';
 import type { Admission } from '../registry/admission.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
@@ -24,11 +25,13 @@ export function connectionsOf(
     admission,
     platform,
     logReader,
+    taskReader,
     relays,
   }: Storage & {
     readonly tunnels: Tunnels;
     readonly admission: Admission;
     readonly logReader: LogReader;
+    readonly taskReader: TaskReader;
     readonly relays: OtherStores | undefined;
     readonly platform: () => ClusterId | undefined;
   },
@@ -44,10 +47,14 @@ export function connectionsOf(
     ...reach,
     cache,
     admission,
-    ownSubresources: [clusterProxy(apps, reach.tunnels), memberShell(apps, reach)],
+    ownSubresources: [
+      clusterProxy(apps, reach.tunnels),
+      memberShell(apps, reach),
+      taskLog({ platform, tunnels: reach.tunnels, reader: taskReader, others: relays }),
+    ],
     streams: new OpenStreams(),
     storedLogs: storedLogs(logReader, relays),
-    nodeSubresources: [taskLog(platform), unitSecrets(platform), nodeMetrics(platform), ...(options.nodeSubresources ?? [])],
+    nodeSubresources: [unitSecrets(platform), nodeMetrics(platform), ...(options.nodeSubresources ?? [])],
   });
   pki.onReplaced(connections.renew);
   return resources.use(connections);

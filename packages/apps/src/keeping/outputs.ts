@@ -2,7 +2,7 @@ import { type NodeTask, nodeTaskKind } from '@capstan/api';
 import { ApiError, type Client } from '@capstan/client';
 import type { Output } from '../operations/scene.ts';
 
-/** Reads the output of a task from the agent of its node. */
+/** Reads the output of a task. */
 export type ReadOutput = (task: NodeTask, signal: AbortSignal) => Promise<Output>;
 
 const mostLines = 200;
@@ -10,7 +10,7 @@ const mostBytes = 65_536;
 /** In milliseconds. */
 const patience = 10_000;
 
-/** The last lines of the output, through the tunnel of the agent. */
+/** The last lines of the output: from the agent of the node or, if that is away or gone, from what it has sent to the control plane. */
 export function outputsThrough(platform: Client): ReadOutput {
   return async ({ metadata: { namespace = '', name = '' }, status }, signal) => {
     const query = new URLSearchParams({

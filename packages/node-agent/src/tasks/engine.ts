@@ -31,6 +31,8 @@ export interface EngineOptions {
   /** How many tasks run at once. */
   readonly concurrency?: number;
   readonly onError: (error: unknown) => void;
+  /** Called before the output of a deleted task is deleted here. */
+  readonly beforeRemoval?: (request: TaskRequest) => Promise<void>;
   /** Called once when an attempt begins, and once when it ends. */
   readonly onProgress?: (request: TaskRequest, status: NodeTaskStatus) => void;
 }
@@ -114,13 +116,16 @@ export class TaskEngine implements AsyncDisposable {
 
   /** The task was deleted: ends its attempts, and deletes their output. */
   async remove(uid: string): Promise<void> {
-    const { journal, outputs, processes } = this.#options;
-    const known = [...journal.records, ...this.#attempts].filter(([, { request }]) => request.uid === uid).map(([key]) => key);
-    for (const key of new Set(known)) {
+    const { journal, outputs, processes, beforeRemoval } = this.#options;
+    const known = new Map<string, Pick<JournalRecord, 'request'>>(
+      [...journal.records, ...this.#attempts].filter(([, { request }]) => request.uid === uid),
+    );
+    for (const [key, { request }] of known) {
       const attempt = this.#attempts.get(key);
       this.cancel(key);
       await attempt?.ended.promise;
       if (this.#stopped.signal.aborted) return;
+      await beforeRemoval?.(request);
       await outputs.remove(key);
       if ((await processes.find(key)) !== undefined) await processes.forget(key);
       await journal.append({ state: 'forgotten', key });

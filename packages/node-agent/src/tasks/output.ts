@@ -52,9 +52,15 @@ export class TaskOutput {
     return join(this.#directory, key);
   }
 
+  /** Says how much of the output the control plane has. */
+  sentFile(key: string): string {
+    return join(this.#directory, `${key}.sent`);
+  }
+
   async remove(key: string): Promise<void> {
     this.#written.delete(key);
     await rm(this.file(key), { force: true });
+    await rm(this.sentFile(key), { force: true });
   }
 
   /** Undefined if there is no output. */
@@ -62,5 +68,11 @@ export class TaskOutput {
     const found = await stat(this.file(key)).catch(() => undefined);
     if (found === undefined) return undefined;
     return { bytes: found.size, truncated: (this.#written.get(key) ?? 0) > this.#limit || (await this.#isCut(key)) };
+  }
+
+  /** The text at the end of output that was cut; empty if none was. */
+  async truncationMark(key: string): Promise<string> {
+    const size = await this.size(key);
+    return size?.truncated === true ? `\n[the node keeps ${size.bytes} bytes of output; the rest was discarded]\n` : '';
   }
 }

@@ -79,9 +79,8 @@ async function* textOf({ outputs, key, lines, bytes, isOpen, signal }: Reading):
       else if (!mayGrow) break;
       else await sleep(interval, undefined, { signal }).catch(() => {});
     }
-    const size = await outputs.size(key);
-    if (size?.truncated === true && !isOpen())
-      yield Buffer.from(`\n[the node keeps ${size.bytes} bytes of output; the rest was discarded]\n`);
+    const mark = isOpen() ? '' : await outputs.truncationMark(key);
+    if (mark !== '') yield Buffer.from(mark);
   } finally {
     await file.close();
   }

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { GpuReading, NodeTaskStatus } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import type { BackoffOptions } from '@capstan/machinery';
+import { partSender } from '../logs/send-part.ts';
+import { LogSender } from '../logs/sender.ts';
 import { processGroups } from '../processes/cgroup.ts';
 import { chooseDriver, type DriverName } from '../processes/choice.ts';
 import type { ProcessDriver } from '../processes/driver.ts';
@@ -14,6 +16,7 @@ import { TaskEngine } from './engine.ts';
 import { Journal } from './journal.ts';
 import { TaskOutput } from './output.ts';
 import { StoredSecrets } from './secrets.ts';
+import { outputOf, type SentOutputOptions, sentOutput } from './sent-output.ts';
 import { StoredScripts } from './stored-scripts.ts';
 import { serveTaskLog } from './task-log.ts';
 import { TaskReports } from './task-reports.ts';
@@ -43,8 +46,13 @@ export interface TaskRunnerOptions {
   /** Who runs the processes of tasks and services. By default, systemd where it is the first process. */
   readonly driver?: DriverName | undefined;
   readonly log: (line: string) => void;
+  /** In milliseconds: how often output is sent to the control plane, and how seldom while that fails. */
+  readonly logInterval: number;
+  readonly longestLogInterval: number;
 }
 
+/** How long a deleted task waits for its last output to be sent, in milliseconds. */
+const lastOutput = 5_000;
 /** In bytes, of one task. */
 const outputLimit = 64 << 20;
 
@@ -56,6 +64,7 @@ export class TaskRunner implements AsyncDisposable {
   readonly #reports: TaskReports;
   readonly #engine: TaskEngine;
   readonly #services: Services;
+  readonly #logs: LogSender;
 
   private constructor(
     options: TaskRunnerOptions,
@@ -70,6 +79,16 @@ export class TaskRunner implements AsyncDisposable {
     const isCut = async (key: string): Promise<boolean> => (await processes.output(key)).truncated;
     this.#outputs = new TaskOutput({ directory: join(stateDirectory, 'output'), limit: outputLimit, isCut });
     this.#services = new Services({ directory: join(stateDirectory, 'services'), processes, log });
+    const sent: SentOutputOptions = { journal, outputs: this.#outputs };
+    this.#logs = new LogSender({
+      of: 'tasks',
+      sources: () => sentOutput(sent),
+      send: partSender(client),
+      notice: () => '\n[some output was lost before it could be sent]\n',
+      log,
+      interval: options.logInterval,
+      longestInterval: options.longestLogInterval,
+    });
     this.#engine = new TaskEngine({
       journal,
       outputs: this.#outputs,
@@ -91,6 +110,7 @@ export class TaskRunner implements AsyncDisposable {
       report: (request, status, signal) => this.#reports.report(request, status, signal),
       claim: (request, status, signal) => this.#reports.claim(request, status, signal),
       onProgress: (request, status) => log(taskLine(request, status)),
+      beforeRemoval: (request) => this.#logs.flush(outputOf(request, sent), AbortSignal.timeout(lastOutput)).catch(() => {}),
       now: momentNow,
       onError: (error) => log(`a task went wrong: ${error instanceof Error ? error.message : String(error)}`),
     });
@@ -109,7 +129,7 @@ export class TaskRunner implements AsyncDisposable {
     const { client, node, log } = this.#options;
     await this.#services.resume();
     this.#engine.resume();
-    await watchTasks({ client, node, engine: this.#engine, log }, signal);
+    await Promise.all([watchTasks({ client, node, engine: this.#engine, log }, signal), this.#logs.run(signal)]);
   }
 
   /** Answers a request for the output of a task; false if the request is for something else. */

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { type GpuReading, type NodeUnitDriver, type NodeUnitStatus, nodeUnitKind } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import type { BackoffOptions } from '@capstan/machinery';
+import { partSender } from '../logs/send-part.ts';
+import { LogSender } from '../logs/sender.ts';
 import { StatusReports } from '../reporting/status-reports.ts';
 import type { RoutedRequest } from '../requests/router.ts';
 import { type Moment, momentNow } from '../time/moment.ts';
@@ -14,8 +16,7 @@ import { uploadsIn } from './engine/removal.ts';
 import { type DeviceSource, resolveRoom, type StorageFolders } from './engine/room.ts';
 import { defaultTimes, type UnitTimes } from './engine/times.ts';
 import { GuardProcesses } from './guards/guards.ts';
-import { partSender } from './logs/send-part.ts';
-import { LogSender } from './logs/sender.ts';
+import { unitOutput } from './logs/unit-output.ts';
 import { UnitRecords } from './records/records.ts';
 import type { RememberedNames } from './records/remembered.ts';
 import { watchUnits } from './reporting/unit-watch.ts';
@@ -117,11 +118,11 @@ export class UnitRunner implements AsyncDisposable {
     });
     const usage = new UsageSampler({ engine, readings: () => gpus.readings(), times });
     const logs = new LogSender({
-      engine,
-      folder: (name) => records.folder(name),
+      of: 'units',
+      sources: () => unitOutput(engine, (name) => records.folder(name)),
       send: partSender(client),
+      notice: () => `${new Date().toISOString()} stderr F [some output was lost before it could be sent]\n`,
       log,
-      now: Date.now,
       interval: times.logInterval,
       longestInterval: times.longestLogInterval,
     });

@@ -2,16 +2,26 @@ import { open, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { largestLogPart } from '@capstan/api';
 import type { ContainerLog } from '@capstan/streams';
-import type { UnitEngine } from '../engine/engine.ts';
-import { readKeptLog } from '../engine/removal.ts';
-import type { UnitRecord } from '../records/record.ts';
 import { beginning, type Progress, readProgress, writeProgress } from './progress.ts';
 
-/** A part of the output of a unit. */
+/** The output of one run of a program. */
+export interface OutputSource {
+  /** Where it goes, below the path of the log store. No other source has the same. */
+  readonly path: string;
+  /** Says how much of it was sent. Several runs may share the file. */
+  readonly progress: string;
+  readonly run: number;
+  /** The files may be copies of those that were sent before. */
+  readonly isKept?: boolean;
+  /** Undefined while there is none. */
+  readonly open: () => Promise<ContainerLog | undefined>;
+  /** Text that follows the output once it is complete. */
+  readonly ending?: () => Promise<string>;
+}
+
+/** A part of the output of a program. */
 export interface SentPart {
-  /** Name of the NodeUnit, and the number of the run of its program. */
-  readonly name: string;
-  readonly incarnation: number;
+  readonly path: string;
   readonly offset: number;
   readonly bytes: Buffer;
   /** Whether the bytes before it are lost. */
@@ -19,45 +29,46 @@ export interface SentPart {
 }
 
 export interface LogSenderOptions {
-  readonly engine: Pick<UnitEngine, 'runs' | 'removed' | 'driverOf'>;
-  /** The folder of a unit. */
-  readonly folder: (name: string) => string;
+  /** Names the output in the log of the agent, such as `units`. */
+  readonly of: string;
+  readonly sources: () => Iterable<OutputSource>;
   /** Sends a part, and returns how much the control plane has. `unwanted` if it will never take it. Rejects if it may take it later. */
   readonly send: (part: SentPart, signal: AbortSignal) => Promise<number | 'unwanted'>;
+  /** A line in place of output that was lost. */
+  readonly notice: () => string;
   readonly log: (line: string) => void;
-  readonly now: () => number;
   /** Between two looks, in milliseconds; doubled after each failure, up to the second. */
   readonly interval: number;
   readonly longestInterval: number;
 }
 
-/** Of one unit in a row, so that none holds up the others. */
+/** Of one source in a row, so that none holds up the others. */
 const mostParts = 16;
-/** Runs of a program whose output is sent: the present one, and the one before. */
-const sentRuns = 2;
 
-/** Sends the output of units to the control plane, where it outlives this machine. It stays here as before, and is sent later if the control plane is away or full. */
+/** Sends output to the control plane, where it outlives this machine. It stays here as before, and is sent later if the control plane is away or full. */
 export class LogSender {
   readonly #options: LogSenderOptions;
+  /** By the file of the progress. */
   readonly #known = new Map<string, Map<number, Progress>>();
   #isFailing = false;
+  #busy: Promise<unknown> = Promise.resolve();
 
   constructor(options: LogSenderOptions) {
     this.#options = options;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { interval, longestInterval, log } = this.#options;
+    const { interval, longestInterval, log, of } = this.#options;
     for (let wait = interval; !signal.aborted; ) {
       try {
         await this.look(signal);
-        if (this.#isFailing) log('the output of units is sent to the control plane again');
+        if (this.#isFailing) log(`the output of ${of} is sent to the control plane again`);
         this.#isFailing = false;
         wait = interval;
       } catch (error) {
         if (signal.aborted) return;
         if (!this.#isFailing)
-          log(`the output of units cannot be sent now, and stays here: ${error instanceof Error ? error.message : String(error)}`);
+          log(`the output of ${of} cannot be sent now, and stays here: ${error instanceof Error ? error.message : String(error)}`);
         this.#isFailing = true;
         wait = Math.min(2 * wait, longestInterval);
       }
@@ -65,75 +76,104 @@ export class LogSender {
     }
   }
 
-  /** One look at all units. Rejects if the control plane does not take something now. */
-  async look(signal: AbortSignal): Promise<void> {
-    const { engine } = this.#options;
-    const removed = engine.removed;
-    const records = [...[...engine.runs].map(({ record }) => record), ...removed];
-    for (const name of this.#known.keys()) if (!records.some((record) => record.name === name)) this.#known.delete(name);
-    for (const record of records)
-      for (let run = Math.max(0, record.incarnation - sentRuns + 1); run <= record.incarnation; run++)
-        await this.#sendRun(record, run, signal);
+  /** One look at all sources. Rejects if the control plane does not take something now. */
+  look(signal: AbortSignal): Promise<void> {
+    return this.#inTurn(async () => {
+      const sources = [...this.#options.sources()];
+      const files = new Set(sources.map(({ progress }) => progress));
+      for (const file of this.#known.keys()) if (!files.has(file)) this.#known.delete(file);
+      for (const source of sources) await this.#send(source, signal);
+    });
   }
 
-  async #sendRun(record: UnitRecord, run: number, signal: AbortSignal): Promise<void> {
-    const { folder } = this.#options;
-    let known = this.#known.get(record.name);
-    if (known === undefined) this.#known.set(record.name, (known = await readProgress(folder(record.name))));
+  /** Sends everything of one source, before it is deleted. Rejects like `look`. */
+  flush(source: OutputSource, signal: AbortSignal): Promise<void> {
+    return this.#inTurn(async () => {
+      for (let left: 'more' | 'sent' = 'more'; left === 'more' && !signal.aborted; ) left = await this.#send(source, signal);
+    });
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const next = this.#busy.then(work);
+    this.#busy = next.catch(() => {});
+    return next;
+  }
+
+  async #send(source: OutputSource, signal: AbortSignal): Promise<'more' | 'sent'> {
+    const { progress: file, run } = source;
+    let known = this.#known.get(file);
+    if (known === undefined) this.#known.set(file, (known = await readProgress(file)));
     const before = known.get(run) ?? beginning;
-    if (before.done) return;
-    const log = await this.#logOf(record, run);
-    if (log === undefined) return;
+    if (before.done) return 'sent';
+    const log = await source.open();
+    if (log === undefined) return 'sent';
+    if (log.files.length === 0) {
+      if (log.complete) known.set(run, { ...before, done: true });
+      return 'sent';
+    }
     const save = async (progress: Progress): Promise<void> => {
       known.set(run, progress);
-      await writeProgress(folder(record.name), known);
+      // On a full disk it is only remembered: if it is forgotten, the control plane says how much it has.
+      await writeProgress(file, known).catch(() => {});
     };
-    await this.#sendLog({ name: record.name, run, log, isKept: record.removedAt !== undefined, before, save }, signal);
+    return this.#sendLog(source, { log, before, save }, signal);
   }
 
-  async #sendLog({ name, run, log, isKept, before, save }: Sending, signal: AbortSignal): Promise<void> {
-    const { send, now } = this.#options;
+  async #sendLog(source: OutputSource, { log, before, save }: Sending, signal: AbortSignal): Promise<'more' | 'sent'> {
+    const { send, notice } = this.#options;
+    const { path } = source;
     const files = await filesOf(log);
-    let at = isKept ? atCopy(files, before) : before;
+    let at = source.isKept === true ? atCopy(files, before) : before;
     for (let part = 0, gap = false; part < mostParts && !signal.aborted; ) {
-      const found = await nextBytes(files, at, now());
+      const found = (await nextBytes(files, at, notice)) ?? (log.complete ? await endingOf(source, files, at) : undefined);
       if (found === undefined) {
         if (log.complete) await save({ ...at, done: true });
-        return;
+        return 'sent';
       }
       const { bytes, inode, position } = found;
-      const size = await send({ name, incarnation: run, offset: at.offset, bytes, gap }, signal);
-      if (size === 'unwanted') return save({ ...at, done: true });
+      const size = await send({ path, offset: at.offset, bytes, gap }, signal);
+      if (size === 'unwanted') {
+        await save({ ...at, done: true });
+        return 'sent';
+      }
       part++;
       // It lacks something before this part, which went to another server or was deleted there.
       const lacks = size < at.offset + bytes.length;
-      if (lacks && gap) throw new Error(`the control plane has ${size} bytes of the log of ${name}, and does not take more`);
+      if (lacks && gap) throw new Error(`the control plane has ${size} bytes of the log ${path}, and does not take more`);
       gap = lacks;
       if (lacks) continue;
       // It may have more than this agent remembers to have sent.
-      at = { inode, position: position + size - at.offset - bytes.length, offset: size, done: false };
+      at = { ...(inode !== undefined && { inode }), position: position + size - at.offset - bytes.length, offset: size, done: false };
       await save(at);
     }
-  }
-
-  async #logOf(record: UnitRecord, run: number): Promise<ContainerLog | undefined> {
-    const { engine, folder } = this.#options;
-    if (record.removedAt === undefined) {
-      const log = await engine.driverOf(record)?.log(record.name, run);
-      return log && { ...log, complete: log.complete || run < record.incarnation };
-    }
-    return readKeptLog(folder(record.name), run);
+    return 'more';
   }
 }
 
 interface Sending {
-  readonly name: string;
-  readonly run: number;
   readonly log: ContainerLog;
-  /** Whether the files were put aside when the unit was removed. */
-  readonly isKept: boolean;
   readonly before: Progress;
   readonly save: (progress: Progress) => Promise<void>;
+}
+
+interface Found {
+  readonly bytes: Buffer;
+  /** The file of the bytes after these, and where they are in it. */
+  readonly inode: number | undefined;
+  readonly position: number;
+}
+
+/** The text after the last byte, unless it was sent before. */
+async function endingOf(
+  { ending }: OutputSource,
+  files: readonly LogFile[],
+  { inode, position, offset }: Progress,
+): Promise<Found | undefined> {
+  const total = files.reduce((sum, { size }) => sum + size, 0);
+  const text = offset === total ? await ending?.() : undefined;
+  if (text === undefined || text === '') return undefined;
+  const bytes = Buffer.from(text);
+  return { bytes, inode, position: position + bytes.length };
 }
 
 interface LogFile {
@@ -160,14 +200,13 @@ async function filesOf({ files }: ContainerLog): Promise<LogFile[]> {
 async function nextBytes(
   files: readonly LogFile[],
   { inode, position }: Progress,
-  now: number,
-): Promise<{ readonly bytes: Buffer; readonly inode: number; readonly position: number } | undefined> {
+  notice: LogSenderOptions['notice'],
+): Promise<Found | undefined> {
   let index = inode === undefined ? 0 : files.findIndex((file) => file.inode === inode);
   let from = position;
   if (index < 0 && files.length > 0) {
     // It was rotated away while nothing could be sent. The notice takes the place of everything that is lost.
-    const notice = `${new Date(now).toISOString()} stderr F [some output was lost before it could be sent]\n`;
-    return { bytes: Buffer.from(notice), inode: files[0]!.inode, position: 0 };
+    return { bytes: Buffer.from(notice()), inode: files[0]!.inode, position: 0 };
   }
   for (; index >= 0 && index < files.length; index++) {
     const { bytes, size } = await readPart(files[index]!, from);

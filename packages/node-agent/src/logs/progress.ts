@@ -1,5 +1,4 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fieldsOf, isObject } from '@capstan/machinery';
 
 /** How much of the output of one run of a program the control plane has. */
@@ -15,22 +14,20 @@ export interface Progress {
 
 export const beginning: Progress = { position: 0, offset: 0, done: false };
 
-const fileName = 'sent-logs.json';
-
-/** The progress of the runs of a unit, by their numbers. A file that cannot be read is a beginning: the control plane says what it has. */
-export async function readProgress(folder: string): Promise<Map<number, Progress>> {
+/** The progress of the runs of a program, by their numbers. A file that cannot be read is a beginning: the control plane says what it has. */
+export async function readProgress(file: string): Promise<Map<number, Progress>> {
   try {
-    const parsed = fieldsOf(JSON.parse(await readFile(join(folder, fileName), 'utf8')));
+    const parsed = fieldsOf(JSON.parse(await readFile(file, 'utf8')));
     return new Map(Object.entries(parsed).flatMap(([run, value]) => (isProgress(value) ? [[Number(run), value]] : [])));
   } catch {
     return new Map();
   }
 }
 
-export async function writeProgress(folder: string, progress: ReadonlyMap<number, Progress>): Promise<void> {
-  const fresh = join(folder, `${fileName}.new`);
+export async function writeProgress(file: string, progress: ReadonlyMap<number, Progress>): Promise<void> {
+  const fresh = `${file}.new`;
   await writeFile(fresh, JSON.stringify(Object.fromEntries(progress)), { mode: 0o600 });
-  await rename(fresh, join(folder, fileName));
+  await rename(fresh, file);
 }
 
 function isProgress(value: unknown): value is Progress {

@@ -3,14 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ContainerLog } from '@capstan/streams';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { LogSender, type LogSenderOptions, type SentPart } from '../../logs/sender.ts';
 import type { UnitRecord } from '../records/record.ts';
-import { LogSender, type LogSenderOptions, type SentPart } from './sender.ts';
+import { type UnitOutputs, unitOutput } from './unit-output.ts';
 
 let directory: string;
 let log: ContainerLog;
 let record: UnitRecord;
-/** The log in the control plane, by its run. */
-let stored: Map<number, { begin: number; text: string }>;
+/** The logs in the control plane, by their paths. */
+let stored: Map<string, { begin: number; text: string }>;
 let failure: Error | 'unwanted' | undefined;
 let parts: SentPart[];
 beforeEach(() => {
@@ -29,12 +30,12 @@ const send: LogSenderOptions['send'] = (part) => {
   if (failure instanceof Error) return Promise.reject(failure);
   if (failure === 'unwanted') return Promise.resolve(failure);
   parts.push(part);
-  const known = stored.get(part.incarnation) ?? { begin: part.offset, text: '' };
+  const known = stored.get(part.path) ?? { begin: part.offset, text: '' };
   const end = known.begin + known.text.length;
   if (part.offset > end && !part.gap) return Promise.resolve(end);
   const text =
     part.offset > end ? `${known.text}…${part.bytes.toString()}` : known.text + part.bytes.subarray(end - part.offset).toString();
-  stored.set(part.incarnation, { begin: part.offset + part.bytes.length - text.length, text });
+  stored.set(part.path, { begin: part.offset + part.bytes.length - text.length, text });
   return Promise.resolve(Math.max(end, part.offset + part.bytes.length));
 };
 
@@ -48,9 +49,18 @@ function sender(): LogSender {
       return record.removedAt === undefined ? [] : [record];
     },
     driverOf: () => driver,
-  } as unknown as LogSenderOptions['engine'];
+  } as unknown as UnitOutputs;
   const folder = (name: string): string => join(directory, name);
-  return new LogSender({ engine, folder, send, log: () => {}, now: () => 0, interval: 1, longestInterval: 1 });
+  const notice = (): string => '[lost]\n';
+  return new LogSender({
+    of: 'units',
+    sources: () => unitOutput(engine, folder),
+    send,
+    notice,
+    log: () => {},
+    interval: 1,
+    longestInterval: 1,
+  });
 }
 
 const { signal } = new AbortController();
@@ -70,12 +80,12 @@ describe('output', () => {
     rotate();
     add('three\n');
     await first.look(signal);
-    expect(stored.get(0)?.text).toBe('one\ntwo\nthree\n');
+    expect(stored.get('u/0')?.text).toBe('one\ntwo\nthree\n');
     rotate();
     add('four\n');
     const next = sender();
     await next.look(signal);
-    expect(stored.get(0)?.text).toBe('one\ntwo\nthree\nfour\n');
+    expect(stored.get('u/0')?.text).toBe('one\ntwo\nthree\nfour\n');
     const before = parts.length;
     await next.look(signal);
     expect(parts.length).toBe(before);
@@ -88,7 +98,7 @@ describe('output', () => {
     await expect(one.look(signal)).rejects.toThrow('away');
     failure = undefined;
     await one.look(signal);
-    expect(stored.get(0)?.text).toBe('one\n');
+    expect(stored.get('u/0')?.text).toBe('one\n');
   });
 
   test('is not sent twice if an answer or the memory of the agent was lost', async () => {
@@ -98,7 +108,7 @@ describe('output', () => {
     rotate();
     add('three\n');
     await sender().look(signal);
-    expect(stored.get(0)?.text).toBe('one\ntwo\nthree\n');
+    expect(stored.get('u/0')?.text).toBe('one\ntwo\nthree\n');
   });
 
   test('has a notice in place of files that are gone', async () => {
@@ -110,17 +120,17 @@ describe('output', () => {
     log = { ...log, files: [join(directory, '0')] };
     add('later\n');
     await one.look(signal);
-    expect(stored.get(0)?.text).toBe('one\n1970-01-01T00:00:00.000Z stderr F [some output was lost before it could be sent]\nlater\n');
+    expect(stored.get('u/0')?.text).toBe('one\n[lost]\nlater\n');
   });
 
   test('goes on after a gap on a server that lacks a part of it', async () => {
     add('one\n');
     const one = sender();
     await one.look(signal);
-    stored.set(0, { begin: 0, text: 'o' });
+    stored.set('u/0', { begin: 0, text: 'o' });
     add('two\n');
     await one.look(signal);
-    expect(stored.get(0)?.text).toBe('o…two\n');
+    expect(stored.get('u/0')?.text).toBe('o…two\n');
     expect(parts.at(-1)).toMatchObject({ offset: 4, gap: true });
   });
 
@@ -133,10 +143,10 @@ describe('output', () => {
     renameSync(join(directory, '0'), join(directory, 'u', 'logs', '0', '0000'));
     record = { ...record, removedAt: {} as UnitRecord['removedAt'] & object };
     await one.look(signal);
-    expect(stored.get(0)?.text).toBe('one\ntwo\n');
+    expect(stored.get('u/0')?.text).toBe('one\ntwo\n');
     appendFileSync(join(directory, 'u', 'logs', '0', '0000'), 'three\n');
     await one.look(signal);
-    expect(stored.get(0)?.text).toBe('one\ntwo\n');
+    expect(stored.get('u/0')?.text).toBe('one\ntwo\n');
   });
 
   test('of a removed unit on another file system is sent once', async () => {
@@ -150,7 +160,7 @@ describe('output', () => {
     for (const [index, file] of log.files.entries()) copyFileSync(file, join(directory, 'u', 'logs', '0', `000${index}`));
     record = { ...record, removedAt: {} as UnitRecord['removedAt'] & object };
     await one.look(signal);
-    expect(stored.get(0)?.text).toBe('one\ntwo\nthree\n');
+    expect(stored.get('u/0')?.text).toBe('one\ntwo\nthree\n');
   });
 
   test('that nobody wants is not offered again', async () => {
