@@ -4,6 +4,7 @@ import { outputFormats } from './output.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
 import type { UnitFlags, UnitOutputFlags } from './units/units.ts';
 import type { FileFlags } from './volumes/files.ts';
+import type { SnapshotFlags } from './volumes/snapshots.ts';
 import type { CreateFlags } from './volumes/volumes.ts';
 
 const outputOption = (): Option =>
@@ -21,6 +22,7 @@ export function addVolumes(program: Command): void {
         ['capstan run -v data:/data -- python3 train.py', ''],
         ['capstan volume cp ./dataset data:/', ''],
         ['capstan volume ls data:/dataset', ''],
+        ['capstan volume snapshot data', 'keeps its files as they are now'],
       ),
     );
   const command = (name: string, description: string): Command =>
@@ -50,6 +52,7 @@ export function addVolumes(program: Command): void {
     .action(async (names: string[], flags: UnitFlags & { wait: boolean }) =>
       (await import('./volumes/volumes.ts')).removeVolumes(names, flags),
     );
+  addSnapshots(command);
   addFiles(command);
 }
 
@@ -60,12 +63,45 @@ function addCreating(command: Making): void {
     .addOption(new Option('--size <amount>', 'how much fits, such as 100Gi; it may grow later').makeOptionMandatory())
     .addOption(new Option('--node <name>', 'node that has it (default: that of the first unit that mounts it)'))
     .addOption(new Option('--copy-of <volume>', 'begin with the files of another volume'))
+    .addOption(new Option('--snapshot <name>', 'begin with the files of a snapshot'))
     .addOption(new Option('--url <url>', 'begin with a file of the web'))
     .addOption(new Option('--sha256 <hash>', 'its SHA-256'))
     .addOption(new Option('--unpack <how>', 'unpack the file').choices(['tar', 'tar-gzip']))
     .addOption(new Option('--retain', 'keep the files when the volume is deleted; one of the same name gets them back'))
     .addOption(outputOption())
     .action(async (name: string, flags: CreateFlags) => (await import('./volumes/volumes.ts')).createVolume(name, flags));
+}
+
+function addSnapshots(command: Making): void {
+  const size = (): Option => new Option('--size <amount>', 'how much fits (default: the size of the volume)');
+  const retain = (): Option => new Option('--retain', 'keep the files when it is deleted');
+  command('snapshot <volume> [name]', 'Keep the files of a volume as they are now.')
+    .addOption(size())
+    .addOption(retain())
+    .addOption(new Option('--no-wait', 'do not wait until it is taken'))
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan volume snapshot data before-training', ''],
+        ['capstan volume clone before-training data-2', 'a volume with the files of the snapshot'],
+      ),
+    )
+    .action(async (volume: string, name: string | undefined, flags: SnapshotFlags) =>
+      (await import('./volumes/snapshots.ts')).takeSnapshot(volume, name, flags),
+    );
+  command('snapshots [volume]', 'List the snapshots of a volume, or of all.')
+    .addOption(outputOption())
+    .action(async (volume: string | undefined, flags: UnitOutputFlags) =>
+      (await import('./volumes/snapshots.ts')).listSnapshots(volume, flags),
+    );
+  command('clone <source> <name>', 'Create a volume with the files of another volume, or of a snapshot.')
+    .addOption(size())
+    .addOption(retain())
+    .addOption(outputOption())
+    .action(async (source: string, name: string, flags: SnapshotFlags) =>
+      (await import('./volumes/snapshots.ts')).cloneVolume(source, name, flags),
+    );
 }
 
 function addFiles(command: Making): void {

@@ -556,6 +556,11 @@ export type GpuStorage = {
       /** Name of the object. */
       readonly name: string;
     };
+    /** A snapshot of the same namespace, whose files are copied. It is on the same node. */
+    readonly snapshot?: {
+      /** Name of the object. */
+      readonly name: string;
+    };
     /** A file of the web. The node downloads it once. */
     readonly url?: {
       /** Its address, with http or https. It must not lead to the node itself or to services for machines, such as the metadata of a cloud. */
@@ -565,6 +570,11 @@ export type GpuStorage = {
       /** `None` keeps the file under the last part of its path. `Tar` and `TarGzip` unpack it; the archive and its files must fit at the same time. */
       readonly unpack?: "None" | "Tar" | "TarGzip";
     };
+  };
+  /** Makes it a snapshot: the files that this GPUStorage of the namespace has at one moment. They never change, and units mount them only for reading. */
+  readonly snapshotOf?: {
+    /** Name of the object. */
+    readonly name: string;
   };
   /** `Retain` keeps the files on their node; a GPUStorage of the same name and namespace gets them back. */
   readonly deletionPolicy: "Delete" | "Retain";
@@ -588,6 +598,8 @@ export type GpuStorage = {
     readonly usedBytes?: number;
     /** Units that have it mounted. */
     readonly mountedBy?: readonly string[];
+    /** Moment whose files a snapshot has. */
+    readonly takenAt?: string;
     /** Whether `recover` may help. */
     readonly recoverable?: boolean;
     /** Current state, one condition for each aspect. */
@@ -628,6 +640,11 @@ export type GpuStorageInput = {
       /** Name of the object. */
       readonly name: string;
     };
+    /** A snapshot of the same namespace, whose files are copied. It is on the same node. */
+    readonly snapshot?: {
+      /** Name of the object. */
+      readonly name: string;
+    };
     /** A file of the web. The node downloads it once. */
     readonly url?: {
       /** Its address, with http or https. It must not lead to the node itself or to services for machines, such as the metadata of a cloud. */
@@ -637,6 +654,11 @@ export type GpuStorageInput = {
       /** `None` keeps the file under the last part of its path. `Tar` and `TarGzip` unpack it; the archive and its files must fit at the same time. */
       readonly unpack?: "None" | "Tar" | "TarGzip";
     };
+  };
+  /** Makes it a snapshot: the files that this GPUStorage of the namespace has at one moment. They never change, and units mount them only for reading. */
+  readonly snapshotOf?: {
+    /** Name of the object. */
+    readonly name: string;
   };
   /** `Retain` keeps the files on their node; a GPUStorage of the same name and namespace gets them back. */
   readonly deletionPolicy?: "Delete" | "Retain";
@@ -658,6 +680,8 @@ export type GpuStoragePatch = {
   readonly node?: string | null;
   /** Where the first files come from. If absent, the storage is empty. */
   readonly prepare?: Readonly<Record<string, unknown>> | null;
+  /** Makes it a snapshot: the files that this GPUStorage of the namespace has at one moment. They never change, and units mount them only for reading. */
+  readonly snapshotOf?: Readonly<Record<string, unknown>> | null;
   /** `Retain` keeps the files on their node; a GPUStorage of the same name and namespace gets them back. */
   readonly deletionPolicy?: string | null;
   /** Raise it to repeat a preparation that failed, or to repair a damaged file system. */

@@ -82,12 +82,18 @@ describeUnless(needsRoot, 'capstan run on a real node', () => {
     expect((await capstan(['ps', '--all'])).stdout).not.toContain('volume-data');
     expect((await runUnit(['--no-upload', '-d', '--name', 'holder', '-v', 'data:/data:ro'], 'sleep', '600')).code).toBe(0);
     expect(await capstan(['wait', 'holder', '--for', 'running'])).toMatchObject({ code: 0 });
+    expect(await capstan(['volume', 'snapshot', 'data', 'before'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Ready') });
+    expect((await capstan(['volume', 'snapshots', 'data'])).stdout).toMatch(/^NAME .*\nbefore +data +20\d\d-.* Ready /);
+    expect((await capstan(['volume', 'cp', 'result', 'before:/'])).stderr).toContain('before is a snapshot');
+    expect(await capstan(['volume', 'clone', 'before', 'again'])).toMatchObject({ code: 0 });
     await vi.waitFor(async () => expect((await capstan(['volume', 'rm', 'data'])).stderr).toContain('data is mounted by holder'), patience);
     await capstan(['rm', '--force', 'holder']);
     await vi.waitFor(
       async () => expect(await capstan(['volume', 'rm', 'data'])).toMatchObject({ code: 0, stdout: 'data: deleted\n' }),
       patience,
     );
+    expect((await runUnit(['--no-upload', '-v', 'again:/data'], 'cat', '/data/result')).stdout).toBe('written\n');
+    await vi.waitFor(async () => expect(await capstan(['volume', 'rm', 'again', 'before'])).toMatchObject({ code: 0 }), patience);
     expect(readdirSync(join(data, 'node-agent', 'storages'))).toEqual([]);
   }, 90_000);
 

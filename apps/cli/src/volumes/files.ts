@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { posix } from 'node:path';
-import { type GPUUnit, gpuUnitKind, newObject } from '@capstan/api';
+import { type GPUUnit, gpuUnitKind, newObject, storageSource } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import { Failure } from '../failure.ts';
 import { download, placeOf, upload } from '../units/copy.ts';
@@ -59,10 +59,15 @@ async function withHelper<T>(
 ): Promise<T> {
   using units = openUnits(flags);
   const { status, spec } = await findVolume(units, name);
-  if (status?.node === undefined && spec.node === undefined && spec.prepare?.storage === undefined && offering === undefined)
+  if (status?.node === undefined && spec.node === undefined && storageSource(spec) === undefined && offering === undefined)
     throw new Failure(
       'usage',
       `${name} is on no node yet. Say on which nodes it will be used: --offering NAME takes one of that offering. Or create it with --node.`,
+    );
+  if (spec.snapshotOf !== undefined && !readOnly)
+    throw new Failure(
+      'usage',
+      `${name} is a snapshot, and its files never change. Make a volume of it: capstan volume clone ${name} NAME.`,
     );
   const progress = new Progress();
   const unit = await units.resource.create(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { inVolume } from './files.ts';
+import { nameOf } from './snapshots.ts';
 import { specOf } from './volumes.ts';
 
 describe('a path in a volume', () => {
@@ -25,6 +26,7 @@ describe('the flags of a volume', () => {
       prepare: { storage: { name: 'other' } },
       deletionPolicy: 'Retain',
     });
+    expect(specOf({ size: '1Gi', snapshot: 'data-1' })).toEqual({ size: '1Gi', prepare: { snapshot: { name: 'data-1' } } });
     expect(specOf({ size: '1Gi', url: 'https://example.com/a.tar.gz', sha256, unpack: 'tar-gzip' })).toEqual({
       size: '1Gi',
       prepare: { url: { url: 'https://example.com/a.tar.gz', sha256, unpack: 'TarGzip' } },
@@ -33,6 +35,12 @@ describe('the flags of a volume', () => {
 
   test('are refused if they contradict each other', () => {
     expect(() => specOf({ size: '1Gi', url: 'https://example.com' })).toThrow('--url and --sha256 belong together');
-    expect(() => specOf({ size: '1Gi', url: 'https://example.com', sha256: 'a', copyOf: 'b' })).toThrow('leave out --copy-of or --url');
+    expect(() => specOf({ size: '1Gi', url: 'https://example.com', sha256: 'a', copyOf: 'b' })).toThrow(
+      'give one of --copy-of, --snapshot and --url',
+    );
   });
+});
+
+test('the names of snapshots sort by time', () => {
+  expect(nameOf('data', new Date('2026-03-04T05:06:07.890Z'))).toBe('data-20260304-050607');
 });

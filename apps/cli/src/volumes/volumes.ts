@@ -10,6 +10,7 @@ export interface CreateFlags extends UnitOutputFlags {
   readonly size: string;
   readonly node?: string;
   readonly copyOf?: string;
+  readonly snapshot?: string;
   readonly url?: string;
   readonly sha256?: string;
   readonly unpack?: 'tar' | 'tar-gzip';
@@ -29,6 +30,8 @@ const table: readonly Column<GPUStorage>[] = [
   { name: 'NODE', value: ({ status }) => status?.node },
   { name: 'UNITS', value: ({ status }) => status?.mountedBy?.join(',') },
   { name: 'MESSAGE', value: ({ status }) => status?.message },
+  { name: 'SNAPSHOT OF', value: ({ spec }) => spec.snapshotOf?.name, isWide: true },
+  { name: 'TAKEN', value: ({ status }) => status?.takenAt, isWide: true },
   { name: 'CAPACITY', value: ({ status }) => bytes(status?.capacityBytes), isWide: true },
   { name: 'VOLUME', value: ({ status }) => status?.volume, isWide: true },
 ];
@@ -40,13 +43,13 @@ export async function createVolume(name: string, flags: CreateFlags): Promise<vo
   using units = openUnits(flags);
   const metadata = { name, namespace: units.namespace };
   const made = await storagesOf(units).create(newObject(gpuStorageKind, { metadata, spec: specOf(flags) as GPUStorageSpec }) as GPUStorage);
-  show(made, flags);
+  showStorage(made, flags);
 }
 
 /** The spec that flags describe. */
-export function specOf({ size, node, copyOf, url, sha256, unpack, retain }: CreateFlags): Partial<GPUStorageSpec> {
-  if (copyOf !== undefined && url !== undefined)
-    throw new Failure('usage', 'a volume is a copy or comes from the web: leave out --copy-of or --url.');
+export function specOf({ size, node, copyOf, snapshot, url, sha256, unpack, retain }: CreateFlags): Partial<GPUStorageSpec> {
+  if ([copyOf, snapshot, url].filter((one) => one !== undefined).length > 1)
+    throw new Failure('usage', 'the first files of a volume come from one place: give one of --copy-of, --snapshot and --url.');
   if ((url === undefined) !== (sha256 === undefined))
     throw new Failure('usage', '--url and --sha256 belong together: nodes check what they download.');
   const how = unpack === undefined ? 'None' : unpack === 'tar' ? 'Tar' : 'TarGzip';
@@ -54,6 +57,7 @@ export function specOf({ size, node, copyOf, url, sha256, unpack, retain }: Crea
     size,
     ...(node !== undefined && { node }),
     ...(copyOf !== undefined && { prepare: { storage: { name: copyOf } } }),
+    ...(snapshot !== undefined && { prepare: { snapshot: { name: snapshot } } }),
     ...(url !== undefined && sha256 !== undefined && { prepare: { url: { url, sha256, unpack: how } } }),
     ...(retain === true && { deletionPolicy: 'Retain' as const }),
   };
@@ -69,20 +73,20 @@ export async function listVolumes(flags: UnitOutputFlags): Promise<void> {
 
 export async function showVolume(name: string, flags: UnitOutputFlags): Promise<void> {
   using units = openUnits(flags);
-  show(await findVolume(units, name), flags);
+  showStorage(await findVolume(units, name), flags);
 }
 
 export async function resizeVolume(name: string, size: string, flags: UnitOutputFlags): Promise<void> {
   using units = openUnits(flags);
   await findVolume(units, name);
-  show(await storagesOf(units).patch(name, { type: 'merge', patch: { spec: { size } } }), flags);
+  showStorage(await storagesOf(units).patch(name, { type: 'merge', patch: { spec: { size } } }), flags);
 }
 
 export async function recoverVolume(name: string, flags: UnitOutputFlags): Promise<void> {
   using units = openUnits(flags);
   const { spec } = await findVolume(units, name);
   const patch = { spec: { recover: spec.recover + 1 } };
-  show(await storagesOf(units).patch(name, { type: 'merge', patch }), flags);
+  showStorage(await storagesOf(units).patch(name, { type: 'merge', patch }), flags);
 }
 
 export async function removeVolumes(names: readonly string[], { wait, ...flags }: UnitFlags & { readonly wait: boolean }): Promise<void> {
@@ -107,7 +111,7 @@ async function liveOf(units: Units, names: readonly string[]): Promise<string[]>
   return names.filter((name) => live.has(name));
 }
 
-function show(storage: GPUStorage, { output }: UnitOutputFlags): void {
+export function showStorage(storage: GPUStorage, { output }: UnitOutputFlags): void {
   if (output === 'name') printNames([storage], 'gpustorage');
   else printOne(storage, { output, table });
 }

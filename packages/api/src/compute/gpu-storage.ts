@@ -1,7 +1,7 @@
-import { conditions, labelName, objectName, quantity, reference } from '../definition/common.ts';
+import { conditions, labelName, objectName, quantity, reference, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, flag, integer, list, object, optional, type Rule, text, withDefault } from '../definition/schema.ts';
-import { downloadFields, oneSource } from '../storages/preparation.ts';
+import { downloadFields, oneSourceOf } from '../storages/preparation.ts';
 import { computeGroup } from './fields.ts';
 
 /** `Failed` storages need help: see `status.message` and `spec.recover`. */
@@ -26,13 +26,20 @@ const fixed = (field: string): Rule => ({
   fieldPath: `.${field}`,
 });
 
+const notBoth: Rule = {
+  rule: '!(has(self.prepare) && has(self.snapshotOf))',
+  message: 'must not be set for a snapshot',
+  fieldPath: '.prepare',
+};
+
 const prepare = object(
   'Where the first files come from. If absent, the storage is empty.',
   {
     storage: optional(reference('A GPUStorage of the same namespace on the same node, whose files are copied while no unit mounts it.')),
+    snapshot: optional(reference('A snapshot of the same namespace, whose files are copied. It is on the same node.')),
     url: optional(downloadFields),
   },
-  { rules: [oneSource] },
+  { rules: [oneSourceOf('storage', 'snapshot', 'url')] },
 );
 
 export const gpuStorageKind = defineKind({
@@ -55,6 +62,11 @@ export const gpuStorageKind = defineKind({
           ),
           node: optional(objectName('Node that has it. By default that of the first unit that mounts it.')),
           prepare: optional(prepare),
+          snapshotOf: optional(
+            reference(
+              'Makes it a snapshot: the files that this GPUStorage of the namespace has at one moment. They never change, and units mount them only for reading.',
+            ),
+          ),
           deletionPolicy: withDefault(
             choice('`Retain` keeps the files on their node; a GPUStorage of the same name and namespace gets them back.', [
               'Delete',
@@ -70,7 +82,7 @@ export const gpuStorageKind = defineKind({
             0,
           ),
         },
-        { rules: [fixed('node'), fixed('prepare')] },
+        { rules: [fixed('node'), fixed('prepare'), fixed('snapshotOf'), notBoth] },
       ),
       status: object('State of the storage.', {
         observedGeneration: optional(integer('Generation that the status describes.', { minimum: 0 })),
@@ -81,6 +93,7 @@ export const gpuStorageKind = defineKind({
         capacityBytes: optional(integer('Size of its file system, in bytes.', { minimum: 0 })),
         usedBytes: optional(integer('How much is used, in bytes.', { minimum: 0 })),
         mountedBy: optional(list('Units that have it mounted.', objectName('Name of a GPUUnit.'), { maxItems: 64 })),
+        takenAt: optional(timestamp('Moment whose files a snapshot has.')),
         recoverable: optional(flag('Whether `recover` may help.')),
         conditions: optional(conditions()),
       }),
@@ -89,6 +102,7 @@ export const gpuStorageKind = defineKind({
         { name: 'Phase', type: 'string', path: '.status.phase' },
         { name: 'Node', type: 'string', path: '.status.node' },
         { name: 'Used', type: 'integer', path: '.status.usedBytes' },
+        { name: 'Snapshot of', type: 'string', path: '.spec.snapshotOf.name', priority: 1 },
         { name: 'Units', type: 'string', path: '.status.mountedBy[*]', priority: 1 },
         { name: 'Message', type: 'string', path: '.status.message', priority: 1 },
         { name: 'Age', type: 'date', path: '.metadata.creationTimestamp' },
@@ -100,3 +114,10 @@ export const gpuStorageKind = defineKind({
 export type GPUStorage = ObjectOf<typeof gpuStorageKind>;
 export type GPUStorageSpec = GPUStorage['spec'];
 export type GPUStorageStatus = NonNullable<GPUStorage['status']>;
+
+/** The GPUStorage of the same namespace whose files a storage begins with, and the field that names it. */
+export function storageSource({ prepare, snapshotOf }: GPUStorageSpec): { readonly name: string; readonly field: string } | undefined {
+  if (snapshotOf !== undefined) return { name: snapshotOf.name, field: 'spec.snapshotOf' };
+  if (prepare?.snapshot !== undefined) return { name: prepare.snapshot.name, field: 'spec.prepare.snapshot' };
+  return prepare?.storage === undefined ? undefined : { name: prepare.storage.name, field: 'spec.prepare.storage' };
+}

@@ -1,7 +1,7 @@
-import { immutable, objectName } from '../definition/common.ts';
+import { immutable, objectName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, flag, integer, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
-import { downloadFields, oneSource } from '../storages/preparation.ts';
+import { downloadFields, oneSourceOf } from '../storages/preparation.ts';
 import { fleetGroup } from './fields.ts';
 
 /** `Resizing`: it can be used with its old size. `Deleted`: nothing of it is left on the node. */
@@ -38,7 +38,7 @@ const owner = object('The GPUStorage that the volume is for.', {
 const prepare = object(
   'Where the first files come from.',
   { storage: optional(uid('Name of a NodeVolume of the same owner on this node.')), url: optional(downloadFields) },
-  { rules: [oneSource] },
+  { rules: [oneSourceOf('storage', 'url')] },
 );
 
 export const nodeVolumeKind = defineKind({
@@ -59,6 +59,7 @@ export const nodeVolumeKind = defineKind({
           rules: [{ rule: 'self >= oldSelf', message: 'must not become smaller' }],
         }),
         prepare: optional(prepare),
+        snapshotOf: optional(uid('Name of the NodeVolume of the same owner on this node whose files it has, as they were at one moment.')),
         recover: withDefault(integer('A higher number repeats what failed.', { minimum: 0 }), 0),
         retained: withDefault(flag('The GPUStorage is gone, and the files stay.'), false),
         deleted: withDefault(flag('Deletes the files, as soon as no unit on the node uses them.'), false),
@@ -71,6 +72,7 @@ export const nodeVolumeKind = defineKind({
         enforced: optional(flag('Whether programs cannot use more than the size.')),
         reason: optional(choice('Why it is not ready.', [...volumeReasons])),
         message: optional(text('Details for people.', { maxLength: 1024 })),
+        takenAt: optional(timestamp('Moment whose files a snapshot has.')),
         recoverable: optional(flag('Whether it waits for a higher number of `recover`.')),
       }),
       columns: [

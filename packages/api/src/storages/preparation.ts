@@ -24,9 +24,10 @@ export const downloadFields = object(
   { atomic: true },
 );
 
-export const oneSource: Rule = {
-  rule: '[has(self.storage), has(self.url)].filter(x, x).size() == 1',
-  message: 'must have exactly one of storage and url',
-};
+/** A preparation has exactly one of these fields. */
+export const oneSourceOf = (...fields: readonly string[]): Rule => ({
+  rule: `[${fields.map((field) => `has(self.${field})`).join(', ')}].filter(x, x).size() == 1`,
+  message: `must have exactly one of ${fields.slice(0, -1).join(', ')} and ${fields.at(-1)}`,
+});
 
 export type StorageDownload = ReadOf<typeof downloadFields>;

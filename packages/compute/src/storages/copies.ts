@@ -9,6 +9,7 @@ import {
   gpuUnitKind,
   type NodeVolume,
   nodeVolumeKind,
+  storageSource,
 } from '@capstan/api';
 import { clusterOf, formatKey, type Informer, type InformerFactory, type ObjectKey, objectKey } from '@capstan/client';
 import { unitsMounting } from '../units/mounts.ts';
@@ -29,9 +30,10 @@ export interface Copies {
 /** `there` are the informers of root:platform. */
 export function copiesOf(informers: InformerFactory, there: InformerFactory): Copies {
   const storages = informers.informer<GPUStorage>(gpuStorageKind);
-  storages.addIndex(bySource, (one) =>
-    one.spec.prepare?.storage === undefined ? [] : [formatKey(siblingKey(one, one.spec.prepare.storage.name))],
-  );
+  storages.addIndex(bySource, (one) => {
+    const source = storageSource(one.spec);
+    return source === undefined ? [] : [formatKey(siblingKey(one, source.name))];
+  });
   return {
     storages,
     units: unitsMounting(informers.informer<GPUUnit>(gpuUnitKind)),

@@ -60,6 +60,25 @@ describe('the next step for a storage', () => {
     });
   });
 
+  test.each([
+    [{ snapshotOf: { name: 'source' } }, {}, { snapshotOf: 's' }],
+    [{ prepare: { snapshot: { name: 'source' } } }, { snapshotOf: { name: 'other' } }, { prepare: { storage: 's' } }],
+    [{ prepare: { storage: { name: 'source' } } }, { snapshotOf: { name: 'other' } }, { prepare: { storage: 's' } }],
+    [{ snapshotOf: { name: 'source' } }, { snapshotOf: { name: 'other' } }, 'spec.snapshotOf: source is a snapshot itself'],
+    [{ prepare: { snapshot: { name: 'source' } } }, {}, 'spec.prepare.snapshot: source is not a snapshot'],
+  ])('for a storage with %j of one with %j is %j', (spec, sourceSpec, expected) => {
+    const source = sceneOf({ spec: sourceSpec, status: { node: 'n1', volume: 's' } }).storage;
+    const given = { spec, sibling: (name: string) => (name === 'source' ? source : undefined) };
+    const step = decide(sceneOf({ ...given, status: bound, isAbsent: true }));
+    if (typeof expected === 'string') {
+      expect(step).toMatchObject({ kind: 'status', status: { message: expected } });
+      expect(decide(sceneOf(given))).toMatchObject({ kind: 'status', status: { phase: 'Pending', message: expected } });
+    } else {
+      expect(step).toMatchObject({ kind: 'create', volume: { metadata: { namespace: 'node-n1' }, spec: expected } });
+      expect(decide(sceneOf(given))).toMatchObject({ kind: 'status', status: { node: 'n1', volume: 'u' } });
+    }
+  });
+
   test('is nothing for a volume that is larger than the storage that took it over', () => {
     const step = decide(sceneOf({ status: bound, volumes: [volume({ size: 2 ** 40 })] }));
     expect(step.kind).toBe('status');

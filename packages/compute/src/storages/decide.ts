@@ -1,4 +1,4 @@
-import { type GPUStorageStatus, localClass, type NodeVolume, nodeOfNamespace } from '@capstan/api';
+import { type GPUStorageStatus, localClass, type NodeVolume, nodeOfNamespace, storageSource } from '@capstan/api';
 import { hasFinalizer } from '@capstan/controller';
 import { type JsonObject, sameJson } from '@capstan/machinery';
 import { nodeStateOf } from '../units/nodes.ts';
@@ -61,7 +61,7 @@ function placeOf(scene: Scene): Place {
   if (source.node !== undefined) {
     const { node: there, name: from } = source;
     if (spec.node !== undefined && spec.node !== there)
-      return { problem: `spec.node: the storage ${from}, which is to be copied, is on ${there}` };
+      return { problem: `spec.node: the storage ${from}, whose files are to be copied, is on ${there}` };
     return { node: there, volume };
   }
   if (spec.node !== undefined)
@@ -78,12 +78,16 @@ type Source =
 
 /** The storage that is to be copied. Nothing is created without it: an empty storage would look complete. */
 function sourceOf({ storage, sibling }: Scene): Source {
-  const name = storage.spec.prepare?.storage?.name;
-  if (name === undefined) return {};
+  const source = storageSource(storage.spec);
+  if (source === undefined) return {};
+  const { name, field } = source;
   const found = sibling(name);
-  if (found === undefined) return { problem: `spec.prepare.storage: there is no GPUStorage ${name} in this namespace` };
+  if (found === undefined) return { problem: `${field}: there is no GPUStorage ${name} in this namespace` };
+  const isSnapshot = found.spec.snapshotOf !== undefined;
+  if (isSnapshot && storage.spec.snapshotOf !== undefined) return { problem: `${field}: ${name} is a snapshot itself` };
+  if (!isSnapshot && storage.spec.prepare?.snapshot !== undefined) return { problem: `${field}: ${name} is not a snapshot` };
   const { node, volume } = found.status ?? {};
-  if (node === undefined || volume === undefined) return { problem: `spec.prepare.storage: the storage ${name} is on no node yet` };
+  if (node === undefined || volume === undefined) return { problem: `${field}: the storage ${name} is on no node yet` };
   return { node, volume, name };
 }
 

@@ -6,14 +6,14 @@ export function bytesOf(size: string | number): number {
   return Number(scaledValue(parseQuantity(size), 0));
 }
 
-/** The NodeVolume of a storage that is bound to a node. `source` is the NodeVolume that is copied, if there is one. */
+/** The NodeVolume of a storage that is bound to a node. `source` is the NodeVolume whose files are copied, if there is one. */
 export function nodeVolumeFor(storage: GPUStorage, source: string | undefined): NodeVolume {
   const { name = '', namespace = '', uid = '' } = storage.metadata;
-  const { size, prepare, recover } = storage.spec;
+  const { size, prepare, snapshotOf, recover } = storage.spec;
   const spec: NodeVolumeSpec = {
     owner: { cluster: clusterOf(storage) ?? '', namespace, name, uid },
     size: bytesOf(size),
-    ...(source !== undefined && { prepare: { storage: source } }),
+    ...(source !== undefined && (snapshotOf === undefined ? { prepare: { storage: source } } : { snapshotOf: source })),
     ...(prepare?.url !== undefined && { prepare: { url: prepare.url } }),
     recover,
     retained: false,

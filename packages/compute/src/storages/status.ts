@@ -29,7 +29,7 @@ export function volumeStatus(scene: Scene, volume: NodeVolume | undefined): GPUS
   const { storage } = scene;
   const { node = '', volume: name = '' } = storage.status ?? {};
   const state = nodeStateOf(scene.node(node));
-  const { phase: there = 'Pending', message: words, capacityBytes, usedBytes, enforced, recoverable } = volume?.status ?? {};
+  const { phase: there = 'Pending', message: words, capacityBytes, usedBytes, enforced, recoverable, takenAt } = volume?.status ?? {};
   const phase: StoragePhase = state.kind === 'lost' ? 'Failed' : there === 'Deleted' ? 'Failed' : there;
   const message =
     state.kind === 'lost'
@@ -47,6 +47,7 @@ export function volumeStatus(scene: Scene, volume: NodeVolume | undefined): GPUS
     ...(capacityBytes !== undefined && { capacityBytes }),
     ...(usedBytes !== undefined && { usedBytes }),
     ...(users.length > 0 && { mountedBy: users.slice(0, mostNames) }),
+    ...(takenAt !== undefined && { takenAt }),
     ...(recoverable === true && { recoverable }),
   };
   return withConditions(scene, status, {

@@ -212,6 +212,25 @@ describe('a storage', () => {
     expect(volume.spec.prepare).toEqual({ storage: original.metadata.uid });
   });
 
+  test('has snapshots, which units only read', async () => {
+    await fleet.makePool('frozen');
+    const source = await create('moving', { node: 'frozen-0' });
+    await report(await volumeOf('moving'), ready);
+    await create('still', { snapshotOf: { name: 'moving' } });
+    const volume = await volumeOf('still');
+    expect(volume.spec.snapshotOf).toBe(source.metadata.uid);
+    await report(volume, { ...ready, takenAt: '2026-01-02T03:04:05Z' });
+    await storageIs('still', { phase: 'Ready', node: 'frozen-0', takenAt: '2026-01-02T03:04:05Z' });
+    await tenant.create('writer', { offering: 'frozen', ...mount('still') });
+    await unitIs('writer', { phase: 'Pending', message: 'spec.mounts: still is a snapshot, so it is mounted with readOnly' });
+    const reader = await tenant.create('reader', { offering: 'frozen', mounts: [{ storage: 'still', path: '/data', readOnly: true }] });
+    expect((await started(reader)).spec.storages).toEqual([{ storage: 'still', uid: volume.metadata.name }]);
+    await storages().delete('moving');
+    await report(await volumeOf('moving'), { phase: 'Deleted' });
+    await eventually(async () => expect(await isGone('moving')).toBe(true));
+    await storageIs('still', { phase: 'Ready' });
+  });
+
   test('of a node that does not exist, or of an unknown class, waits', async () => {
     await create('nowhere', { node: 'nowhere' });
     await storageIs('nowhere', { phase: 'Pending', message: 'spec.node: there is no node nowhere' });
@@ -294,7 +313,8 @@ describe('the kind', () => {
   test.each([
     [{ size: '1Mi' }, 'spec.size: Invalid value', 'must be between 16Mi and 1Pi'],
     [{ size: '2Pi' }, 'spec.size', 'must be between 16Mi and 1Pi'],
-    [{ prepare: {} }, 'spec.prepare', 'must have exactly one of storage and url'],
+    [{ prepare: {} }, 'spec.prepare', 'must have exactly one of storage, snapshot and url'],
+    [{ prepare: { storage: { name: 'a' } }, snapshotOf: { name: 'b' } }, 'spec.prepare', 'must not be set for a snapshot'],
     [{ prepare: { url: { url: 'file:///etc/passwd', sha256: 'a'.repeat(64) } } }, 'spec.prepare.url.url', 'should match'],
     [{ prepare: { url: { url: 'http://user:secret@example.com/', sha256: 'a'.repeat(64) } } }, 'spec.prepare.url.url', 'should match'],
     [{ prepare: { url: { url: 'http://example.com/' } } }, 'spec.prepare.url.sha256', 'Required'],
@@ -320,6 +340,7 @@ describe('the kind', () => {
     expect(await refused({ size: '32Mi' })).toContain('must not become smaller');
     expect(await refused({ node: 'x' })).toContain('spec.node');
     expect(await refused({ class: 'x' })).toContain('spec.class');
+    expect(await refused({ snapshotOf: { name: 'x' } })).toContain('spec.snapshotOf');
     expect(await refused({ prepare: { storage: { name: 'x' } } })).toContain('spec.prepare');
     expect(await refused({ size: '65536Ki', recover: 3 })).toBe('');
   });

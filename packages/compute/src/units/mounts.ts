@@ -1,4 +1,4 @@
-import { type GPUStorage, type GPUUnit, usableVolumePhases } from '@capstan/api';
+import { type GPUStorage, type GPUUnit, storageSource, usableVolumePhases } from '@capstan/api';
 import { clusterOf, formatKey, type Informer, type ObjectKey } from '@capstan/client';
 
 const byMount = 'mount';
@@ -39,9 +39,11 @@ export function mountsOf(unit: GPUUnit, storage: (name: string) => GPUStorage | 
     const found = storage(name);
     if (found === undefined) return { kind: 'waiting', message: `spec.mounts: there is no GPUStorage ${name} in this namespace` };
     if (found.metadata.deletionTimestamp !== undefined) return { kind: 'waiting', message: `the storage ${name} is being deleted` };
+    if (found.spec.snapshotOf !== undefined && unit.spec.mounts!.some((one) => one.storage === name && !one.readOnly))
+      return { kind: 'failed', message: `spec.mounts: ${name} is a snapshot, so it is mounted with readOnly` };
     const { node, phase, message } = found.status ?? {};
     if (node === undefined) {
-      if (found.spec.node !== undefined || found.spec.prepare?.storage !== undefined)
+      if (found.spec.node !== undefined || storageSource(found.spec) !== undefined)
         return { kind: 'waiting', message: `waits for the storage ${name}: ${message ?? 'it is new'}` };
       unbound.push(name);
       continue;

@@ -60,7 +60,7 @@ export class TestVolumes implements AsyncDisposable {
     const { name = '', generation = 0 } = volume.metadata;
     this.engine.accept(volume);
     await this.becomes(name, { phase: 'Ready', observedGeneration: generation });
-    return (await this.engine.pathOf(name, volume.spec.owner))!;
+    return (await this.engine.pathOf(name, volume.spec.owner, { readOnly: true }))!;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,10 +1,11 @@
 import type { NodeVolume, NodeVolumeStatus, UnitOwner } from '@capstan/api';
 import type { StorageFolders } from '../units/engine/room.ts';
 import type { Backends } from './backends/choice.ts';
+import type { Lent } from './lending.ts';
 import { VolumeProblem } from './problem.ts';
 import { isVolumeName, type VolumeRecords } from './records.ts';
 import type { VolumeTimes } from './times.ts';
-import { VolumeWork, type WantedVolume } from './volume-work.ts';
+import { type Borrowed, VolumeWork, type WantedVolume } from './volume-work.ts';
 
 export interface VolumeEngineOptions {
   readonly records: VolumeRecords;
@@ -53,10 +54,15 @@ export class VolumeEngine implements StorageFolders, AsyncDisposable {
     return [...this.#works.keys()];
   }
 
-  async pathOf(name: string, { cluster, namespace }: Pick<UnitOwner, 'cluster' | 'namespace'>): Promise<string | undefined> {
+  async pathOf(
+    name: string,
+    { cluster, namespace }: Pick<UnitOwner, 'cluster' | 'namespace'>,
+    { readOnly }: { readonly readOnly: boolean },
+  ): Promise<string | undefined> {
     const work = this.#works.get(name);
     const owner = work?.wanted.spec.owner;
-    return owner?.cluster === cluster && owner.namespace === namespace ? work?.path : undefined;
+    if (work === undefined || owner?.cluster !== cluster || owner.namespace !== namespace) return undefined;
+    return work.isSnapshot && !readOnly ? undefined : work.path;
   }
 
   /** Leaves everything mounted: units go on. */
@@ -70,7 +76,7 @@ export class VolumeEngine implements StorageFolders, AsyncDisposable {
     const work = new VolumeWork(wanted, {
       ...this.#options,
       report: (volume, status) => report(volume, status),
-      borrow: ({ borrower, volume }, use) => this.#borrow(borrower, volume, use),
+      borrow: (from, use) => this.#borrow(from, use),
       signal: this.#stop.signal,
     });
     this.#works.set(wanted.name, work);
@@ -79,11 +85,11 @@ export class VolumeEngine implements StorageFolders, AsyncDisposable {
       .finally(() => this.#works.delete(wanted.name));
   }
 
-  async #borrow<T>({ spec }: WantedVolume, volume: string, use: (path: string) => Promise<T>): Promise<T> {
+  async #borrow<T>({ borrower: { spec }, volume, ...options }: Borrowed, use: (lent: Lent) => Promise<T>): Promise<T> {
     const work = this.#works.get(volume);
     const owner = work?.wanted.spec.owner;
     if (work === undefined || owner?.cluster !== spec.owner.cluster || owner.namespace !== spec.owner.namespace)
       throw new VolumeProblem('SourceUnavailable', 'the storage that is to be copied is not on this node');
-    return work.lend(use);
+    return work.lend(use, options);
   }
 }

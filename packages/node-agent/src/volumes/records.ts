@@ -20,6 +20,8 @@ export interface VolumeRecord {
   readonly recovered: number;
   /** Whether it has had its first files. */
   readonly prepared: boolean;
+  /** The moment whose files a snapshot has, as soon as one is being copied. */
+  readonly takenAt?: string;
 }
 
 const recordFile = 'record.json';

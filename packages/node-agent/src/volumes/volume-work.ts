@@ -2,8 +2,9 @@ import { access } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeVolumePhase, NodeVolumeStatus } from '@capstan/api';
 import { sameJson } from '@capstan/machinery';
-import type { VolumeBackend } from './backends/backend.ts';
+import type { BackendName, VolumeBackend } from './backends/backend.ts';
 import type { Backends } from './backends/choice.ts';
+import { Lending, type LendOptions, type Lent } from './lending.ts';
 import { dataIn, type PreparationOptions, prepareFiles } from './preparation/prepare.ts';
 import { asVolumeProblem, VolumeProblem } from './problem.ts';
 import type { VolumeRecord, VolumeRecords } from './records.ts';
@@ -18,10 +19,15 @@ export interface WorkContext {
   readonly times: VolumeTimes;
   /** Whether a unit that is not over mounts the volume. */
   readonly isInUse: (name: string) => boolean;
-  readonly borrow: <T>(from: { readonly borrower: WantedVolume; readonly volume: string }, use: (path: string) => Promise<T>) => Promise<T>;
+  readonly borrow: <T>(from: Borrowed, use: (lent: Lent) => Promise<T>) => Promise<T>;
   readonly isRefused: PreparationOptions['isRefused'];
   readonly report: (volume: WantedVolume, status: NodeVolumeStatus) => void;
   readonly signal: AbortSignal;
+}
+
+export interface Borrowed extends LendOptions {
+  readonly borrower: WantedVolume;
+  readonly volume: string;
 }
 
 /** Brings one volume to the state that the control plane wants, and keeps it there until the signal aborts or nothing of it is left. */
@@ -31,8 +37,10 @@ export class VolumeWork {
   #interrupt = new AbortController();
   /** Ends a preparation whose result nobody wants any more. */
   readonly #cancel = new AbortController();
-  #path: string | undefined;
-  #isLent = false;
+  #opened: { readonly path: string; readonly folder: string; readonly backend: VolumeBackend } | undefined;
+  readonly #lending = new Lending();
+  /** A snapshot could not be copied in the time that programs may wait. */
+  #needsIdleSource = false;
   #isLeaving = false;
   #attempts = 0;
   readonly done: Promise<void>;
@@ -49,7 +57,13 @@ export class VolumeWork {
 
   /** Where its files are; undefined if they cannot be used now. */
   get path(): string | undefined {
-    return this.#isLeaving || this.#isLent || this.#wanted.spec.deleted ? undefined : this.#path;
+    const isBusy = this.#lending.isLent && !this.isSnapshot;
+    return this.#isLeaving || isBusy || this.#wanted.spec.deleted ? undefined : this.#opened?.path;
+  }
+
+  /** Its files never change. */
+  get isSnapshot(): boolean {
+    return this.#wanted.spec.snapshotOf !== undefined;
   }
 
   want(wanted: WantedVolume): void {
@@ -65,16 +79,12 @@ export class VolumeWork {
   }
 
   /** Gives its files to a function. Units cannot mount them meanwhile. */
-  async lend<T>(use: (path: string) => Promise<T>): Promise<T> {
-    const { path } = this;
-    if (path === undefined) throw new VolumeProblem('SourceUnavailable', 'the storage that is to be copied is not ready on this node');
-    if (this.#context.isInUse(this.#wanted.name))
-      throw new VolumeProblem('SourceInUse', 'the storage that is to be copied is mounted by a unit; it is copied when the unit has ended');
-    this.#isLent = true;
+  async lend<T>(use: (lent: Lent) => Promise<T>, options: LendOptions = {}): Promise<T> {
+    const opened = this.path === undefined ? undefined : this.#opened;
+    const isInUse = this.#context.isInUse(this.#wanted.name);
     try {
-      return await use(path);
+      return await this.#lending.lend(opened && { ...opened, isInUse, isFixed: this.isSnapshot }, use, options);
     } finally {
-      this.#isLent = false;
       this.wake();
     }
   }
@@ -121,7 +131,14 @@ export class VolumeWork {
     const { name, spec } = wanted;
     let record = await records.read(name);
     if (record === undefined) {
-      record = { version: 1, ...wanted, backend: backends.preferred.name, size: spec.size, recovered: spec.recover, prepared: false };
+      record = {
+        version: 1,
+        ...wanted,
+        backend: await this.#backendFor(wanted),
+        size: spec.size,
+        recovered: spec.recover,
+        prepared: false,
+      };
       await records.write(record);
     }
     if (!isSameOwner(record, wanted))
@@ -133,33 +150,69 @@ export class VolumeWork {
         `the volume is a ${record.backend} volume, which this agent cannot use: ${backends.preferred.unlimited}`,
       );
     const folder = records.folder(name);
-    await backend.create(folder, record.size);
-    const root = await backend.open(folder, { repair: spec.recover > record.recovered });
+    if (this.isSnapshot) record = await this.#take(record, backend);
+    else await backend.create(folder, record.size);
+    const root = await backend.open(folder, { repair: spec.recover > record.recovered, readOnly: this.isSnapshot });
     if (!(await exists(dataIn(root)))) {
+      if (this.isSnapshot) throw new VolumeProblem('FileSystemDamaged', 'the files of the snapshot are gone', { isFinal: true });
       if (record.prepared && spec.recover <= record.recovered)
         throw new VolumeProblem('FileSystemDamaged', 'the files of the storage are gone; recover it to begin anew', { isFinal: true });
       this.#report('Preparing', {});
       await prepareFiles(root, spec.prepare, {
         limit: record.size,
-        borrow: (volume, use) => borrow({ borrower: wanted, volume }, use),
+        borrow: (volume, use) => borrow({ borrower: wanted, volume }, ({ path }) => use(path)),
         isRefused,
         signal: AbortSignal.any([signal, this.#cancel.signal]),
       });
     }
-    this.#path = dataIn(root);
+    this.#opened = { path: dataIn(root), folder, backend };
     const next: VolumeRecord = { ...record, ...wanted, recovered: Math.max(record.recovered, spec.recover), prepared: true };
     if (!sameJson(next as never, record as never)) await records.write(next);
     if (next.size < spec.size) {
-      this.#report('Resizing', await this.#facts(backend, folder));
-      await this.#grow(backend, folder);
+      if (!this.isSnapshot) {
+        this.#report('Resizing', await this.#facts(backend, folder));
+        await this.#grow(backend, folder);
+      }
       await records.write({ ...next, size: spec.size });
     }
-    this.#report('Ready', await this.#facts(backend, folder));
+    const { takenAt } = next;
+    this.#report('Ready', { ...(await this.#facts(backend, folder)), ...(takenAt !== undefined && { takenAt }) });
+  }
+
+  /** The backend of a snapshot is that of its source. */
+  async #backendFor({ spec }: WantedVolume): Promise<BackendName> {
+    const { backends, records } = this.#context;
+    if (spec.snapshotOf === undefined) return backends.preferred.name;
+    const source = await records.read(spec.snapshotOf);
+    if (source === undefined) throw new VolumeProblem('SourceUnavailable', 'the storage is not on this node');
+    return source.backend;
+  }
+
+  /** Copies the source, once. The moment is recorded before the copy counts. */
+  async #take(record: VolumeRecord, backend: VolumeBackend): Promise<VolumeRecord> {
+    const { records, borrow, signal } = this.#context;
+    const { name, spec } = this.#wanted;
+    const folder = records.folder(name);
+    if (await backend.exists(folder)) return record;
+    if (record.prepared) throw new VolumeProblem('FileSystemDamaged', 'the files of the snapshot are gone', { isFinal: true });
+    this.#report('Preparing', {});
+    const from = { borrower: this.#wanted, volume: spec.snapshotOf ?? '', evenInUse: !this.#needsIdleSource };
+    return borrow(from, async (source) => {
+      const next = { ...record, takenAt: new Date().toISOString() };
+      await records.write(next);
+      const { isIdle } = source;
+      const options = { limit: spec.size, isIdle, signal: AbortSignal.any([signal, this.#cancel.signal]) };
+      await backend.snapshot(source.folder, folder, options).catch((error: unknown) => {
+        this.#needsIdleSource = error instanceof VolumeProblem && error.reason === 'SourceInUse';
+        throw error;
+      });
+      return next;
+    });
   }
 
   async #grow(backend: VolumeBackend, folder: string): Promise<void> {
     const { name, spec } = this.#wanted;
-    const isIdle = !this.#isLent && !this.#context.isInUse(name);
+    const isIdle = !this.#lending.isLent && !this.#context.isInUse(name);
     if (!isIdle) return backend.grow(folder, spec.size, { isIdle });
     await this.lend(() => backend.grow(folder, spec.size, { isIdle }));
   }
@@ -179,7 +232,7 @@ export class VolumeWork {
     const { records, backends, isInUse } = this.#context;
     const { name } = this.#wanted;
     // Nothing can begin to use it from here on: both are known before the first wait.
-    if (this.#isLent || (!this.#isLeaving && isInUse(name))) {
+    if (this.#lending.isLent || (!this.#isLeaving && isInUse(name))) {
       this.#report('Ready', { reason: 'InUse', message: 'a unit on the node still uses the volume' });
       return false;
     }
@@ -202,7 +255,7 @@ export class VolumeWork {
   /** A volume that can be used stays so while something about it fails, such as its growth. */
   #say({ reason, message }: VolumeProblem, isFinal: boolean): void {
     const phase: NodeVolumePhase =
-      this.#path !== undefined && !isFinal && !this.#wanted.spec.deleted ? 'Resizing' : isFinal ? 'Failed' : 'Pending';
+      this.#opened !== undefined && !isFinal && !this.#wanted.spec.deleted ? 'Resizing' : isFinal ? 'Failed' : 'Pending';
     this.#report(phase, { reason, message: message.slice(0, 1024), recoverable: isFinal });
   }
 

@@ -49,7 +49,7 @@ function behaves(backends: Backends): void {
     await using volumes = await start();
     // Without the control plane: the records say enough.
     await volumes.becomes('a', { phase: 'Ready' });
-    expect(readFileSync(join((await volumes.engine.pathOf('a', owner))!, 'kept'), 'utf8')).toBe('kept');
+    expect(readFileSync(join((await volumes.engine.pathOf('a', owner, { readOnly: true }))!, 'kept'), 'utf8')).toBe('kept');
     volumes.engine.accept(volumeOf('a', { deleted: true }));
     await volumes.becomes('a', { phase: 'Deleted' });
     expect(existsSync(join(directory, 'storages', 'a'))).toBe(false);
@@ -59,8 +59,8 @@ function behaves(backends: Backends): void {
   test('has no path for other tenants', async () => {
     await using volumes = await start();
     expect(await volumes.ready(volumeOf('a'))).toBeDefined();
-    expect(await volumes.engine.pathOf('a', { ...owner, cluster: 'other' })).toBeUndefined();
-    expect(await volumes.engine.pathOf('a', { ...owner, namespace: 'other' })).toBeUndefined();
+    expect(await volumes.engine.pathOf('a', { ...owner, cluster: 'other' }, { readOnly: true })).toBeUndefined();
+    expect(await volumes.engine.pathOf('a', { ...owner, namespace: 'other' }, { readOnly: true })).toBeUndefined();
   });
 
   test('keeps its files if its object disappears, or belongs to another owner', async () => {
@@ -83,7 +83,7 @@ function behaves(backends: Backends): void {
     volumes.engine.accept(volumeOf('a', { deleted: true }));
     await volumes.becomes('a', { phase: 'Ready', reason: 'InUse' });
     expect(existsSync(path)).toBe(true);
-    expect(await volumes.engine.pathOf('a', owner)).toBeUndefined();
+    expect(await volumes.engine.pathOf('a', owner, { readOnly: true })).toBeUndefined();
     isInUse = false;
     await volumes.becomes('a', { phase: 'Deleted' });
   });
@@ -116,6 +116,47 @@ function behaves(backends: Backends): void {
     await volumes.ready({ ...again, metadata: { ...again.metadata, generation: 2 } });
   });
 
+  test('is a snapshot that never changes, outlives its source, and can be copied while it is read', async () => {
+    let isInUse = false;
+    await using volumes = await start({ isInUse: () => isInUse });
+    const source = await volumes.ready(volumeOf('source'));
+    writeFileSync(join(source, 'file'), 'before');
+    const snapshot = await volumes.ready(volumeOf('snapshot', { snapshotOf: 'source' }));
+    const { takenAt } = volumes.last('snapshot')!;
+    expect(Date.parse(takenAt!)).toBeGreaterThan(0);
+    writeFileSync(join(source, 'file'), 'after');
+    expect(readFileSync(join(snapshot, 'file'), 'utf8')).toBe('before');
+    expect(await volumes.engine.pathOf('snapshot', owner, { readOnly: false })).toBeUndefined();
+    volumes.engine.accept(volumeOf('source', { deleted: true }));
+    await volumes.becomes('source', { phase: 'Deleted' });
+    isInUse = true;
+    const restored = await volumes.ready(volumeOf('restored', { prepare: { storage: 'snapshot' } }));
+    expect(readFileSync(join(restored, 'file'), 'utf8')).toBe('before');
+    expect(volumes.last('snapshot')).toMatchObject({ phase: 'Ready', takenAt });
+    isInUse = false;
+    volumes.engine.accept(volumeOf('snapshot', { snapshotOf: 'source', deleted: true }));
+    await volumes.becomes('snapshot', { phase: 'Deleted' });
+    expect(existsSync(join(directory, 'storages', 'snapshot'))).toBe(false);
+  });
+
+  test('whose files were lost is not taken again if it is a snapshot, nor taken of the volume of another tenant', async () => {
+    {
+      await using volumes = await start();
+      await volumes.ready(volumeOf('source'));
+      await volumes.ready(volumeOf('snapshot', { snapshotOf: 'source' }));
+      volumes.engine.accept(volumeOf('theft', { owner: { ...owner, cluster: 'other', name: 'theft' }, snapshotOf: 'source' }));
+      await volumes.becomes('theft', { phase: 'Pending', reason: 'SourceUnavailable' });
+    }
+    const folder = join(directory, 'storages', 'snapshot');
+    if (existsSync(join(folder, 'mount'))) execFileSync('umount', [join(folder, 'mount')]);
+    for (const name of ['image', 'files']) rmSync(join(folder, name), { recursive: true, force: true });
+    await using volumes = await start();
+    await volumes.becomes('snapshot', { phase: 'Failed', reason: 'FileSystemDamaged' });
+    const again = volumeOf('snapshot', { snapshotOf: 'source', recover: 1 });
+    volumes.engine.accept({ ...again, metadata: { ...again.metadata, generation: 2 } });
+    await volumes.becomes('snapshot', { phase: 'Failed', observedGeneration: 2 });
+  });
+
   test('is a copy of another one of its owner, made while nobody uses that', async () => {
     let isInUse = true;
     await using volumes = await start({ isInUse: (name: string) => name === 'source' && isInUse });
@@ -125,7 +166,7 @@ function behaves(backends: Backends): void {
     await volumes.becomes('copy', { phase: 'Pending', reason: 'SourceInUse' });
     isInUse = false;
     await volumes.becomes('copy', { phase: 'Ready' });
-    const copy = (await volumes.engine.pathOf('copy', owner))!;
+    const copy = (await volumes.engine.pathOf('copy', owner, { readOnly: true }))!;
     expect(readFileSync(join(copy, 'file'), 'utf8')).toBe('content');
     volumes.engine.accept(volumeOf('theft', { owner: { ...owner, cluster: 'other', name: 'theft' }, prepare: { storage: 'source' } }));
     await volumes.becomes('theft', { phase: 'Pending', reason: 'SourceUnavailable' });
@@ -134,6 +175,17 @@ function behaves(backends: Backends): void {
 
 describe('a volume in a folder', () => {
   behaves(folderOnly);
+
+  test('is taken as a snapshot only while no unit uses it', async () => {
+    let isInUse = true;
+    const isUsed = (name: string): boolean => name === 'source' && isInUse;
+    await using volumes = await TestVolumes.start({ directory: join(directory, 'storages'), backends: folderOnly, isInUse: isUsed });
+    writeFileSync(join(await volumes.ready(volumeOf('source')), 'file'), 'content');
+    volumes.engine.accept(volumeOf('snapshot', { snapshotOf: 'source' }));
+    await volumes.becomes('snapshot', { phase: 'Pending', reason: 'SourceInUse' });
+    isInUse = false;
+    await volumes.becomes('snapshot', { phase: 'Ready' });
+  });
 
   test('says that its size is not enforced', async () => {
     await using volumes = await TestVolumes.start({ directory: join(directory, 'storages'), backends: folderOnly });
@@ -163,6 +215,54 @@ describeUnless(await whyNoLoop(), 'a volume in a loop file', () => {
     expect(() => fill(join(path, 'more'), 40 * mebibyte)).toThrow('ENOSPC');
   });
 
+  test('is taken as a snapshot while programs write: it has what they had written at one moment', async () => {
+    await using volumes = await TestVolumes.start({ directory: join(directory, 'storages'), backends: loopOnly, isInUse: () => true });
+    const source = await volumes.ready(volumeOf('source'));
+    // Each number is written to the second file after it is in the first.
+    const program = `const { writeFileSync, openSync, fsyncSync } = require('node:fs');
+      const files = process.argv.slice(1).map((path) => openSync(path, 'w'));
+      for (let count = 0; ; count++) for (const file of files) { writeFileSync(file, count + '\\n'); fsyncSync(file); }`;
+    const writer = spawn(process.execPath, ['-e', program, join(source, 'first'), join(source, 'second')]);
+    try {
+      await expect.poll(() => existsSync(join(source, 'second')) && statSync(join(source, 'second')).size).toBeGreaterThan(20);
+      const snapshot = await volumes.ready(volumeOf('snapshot', { snapshotOf: 'source' }));
+      const [first, second] = ['first', 'second'].map((name) => readFileSync(join(snapshot, name), 'utf8').trim().split('\n').length);
+      expect([0, 1]).toContain(first! - second!);
+      // Programs go on.
+      const size = statSync(join(source, 'second')).size;
+      await expect.poll(() => statSync(join(source, 'second')).size).toBeGreaterThan(size);
+      expect(() => writeFileSync(join(snapshot, 'x'), '')).toThrow('EROFS');
+    } finally {
+      writer.kill('SIGKILL');
+      await once(writer, 'exit');
+    }
+  });
+
+  test('is not taken as a snapshot that is larger than its size', async () => {
+    await using volumes = await start();
+    fill(join(await volumes.ready(volumeOf('source', { size: 64 * mebibyte })), 'large'), 24 * mebibyte);
+    volumes.engine.accept(volumeOf('snapshot', { snapshotOf: 'source', size: 16 * mebibyte }));
+    await volumes.becomes('snapshot', { phase: 'Failed', reason: 'DiskFull', recoverable: true });
+    const larger = volumeOf('snapshot', { snapshotOf: 'source', recover: 1 });
+    await volumes.ready({ ...larger, metadata: { ...larger.metadata, generation: 2 } });
+    expect(statSync(join(directory, 'storages', 'snapshot', 'image')).blocks * 512).toBeLessThan(32 * mebibyte);
+  });
+
+  test('that an agent left frozen works again with the next one', async () => {
+    {
+      await using volumes = await start();
+      await volumes.ready(volumeOf('a'));
+    }
+    const point = join(directory, 'storages', 'a', 'mount');
+    execFileSync('fsfreeze', ['--freeze', point]);
+    const fresh = new LoopBackend({ spare: () => 0 });
+    const backends: Backends = { preferred: fresh, of: () => fresh };
+    await using volumes = await TestVolumes.start({ directory: join(directory, 'storages'), backends });
+    await volumes.becomes('a', { phase: 'Ready' });
+    // Only a frozen file system can be thawed.
+    expect(() => execFileSync('fsfreeze', ['--unfreeze', point], { stdio: 'ignore' })).toThrow();
+  });
+
   test('is mounted again after a restart of the machine', async () => {
     {
       await using volumes = await start();
@@ -171,7 +271,7 @@ describeUnless(await whyNoLoop(), 'a volume in a loop file', () => {
     execFileSync('umount', [join(directory, 'storages', 'a', 'mount')]);
     await using volumes = await start();
     await volumes.becomes('a', { phase: 'Ready' });
-    expect(readFileSync(join((await volumes.engine.pathOf('a', owner))!, 'kept'), 'utf8')).toBe('kept');
+    expect(readFileSync(join((await volumes.engine.pathOf('a', owner, { readOnly: true }))!, 'kept'), 'utf8')).toBe('kept');
   });
 
   test('finishes growth that was interrupted', async () => {
@@ -273,7 +373,7 @@ describeUnless(await whyNoLoop(), 'a volume in a loop file', () => {
     fill(join(await volumes.ready(volumeOf('source', { size: 64 * mebibyte })), 'large'), 40 * mebibyte);
     volumes.engine.accept(volumeOf('copy', { prepare: { storage: 'source' } }));
     await volumes.becomes('copy', { phase: 'Failed', reason: 'DiskFull', recoverable: true });
-    expect(await volumes.engine.pathOf('copy', owner)).toBeUndefined();
+    expect(await volumes.engine.pathOf('copy', owner, { readOnly: true })).toBeUndefined();
   });
 });
 
@@ -333,7 +433,7 @@ describe('a volume that is prepared from the web', () => {
     await volumes.becomes('c', { phase: 'Failed', reason: 'DownloadFailed' });
     volumes.engine.accept(volumeOf('d', url(`${base}/file.txt`, sha256('content'), 'TarGzip')));
     await volumes.becomes('d', { phase: 'Failed', reason: 'UnpackFailed' });
-    for (const name of ['a', 'b', 'c', 'd']) expect(await volumes.engine.pathOf(name, owner)).toBeUndefined();
+    for (const name of ['a', 'b', 'c', 'd']) expect(await volumes.engine.pathOf(name, owner, { readOnly: true })).toBeUndefined();
   });
 
   test('is tried again when somebody asks for it', async () => {

@@ -5,8 +5,8 @@ import type { UnitSecrets } from '../secrets/store.ts';
 
 /** Where storages are on this node. */
 export interface StorageFolders {
-  /** Undefined if the owner has no such storage on this node, or if it cannot be used at the moment. */
-  pathOf(uid: string, owner: Pick<UnitOwner, 'cluster' | 'namespace'>): Promise<string | undefined>;
+  /** Undefined if the owner has no such storage on this node, or if it cannot be used in this way at the moment. */
+  pathOf(uid: string, owner: Pick<UnitOwner, 'cluster' | 'namespace'>, access: { readonly readOnly: boolean }): Promise<string | undefined>;
 }
 
 /** The GPUs of this machine. */
@@ -86,7 +86,7 @@ async function mountsOf({ mounts = [], storages = [], owner }: NodeUnitSpec, fol
   return Promise.all(
     mounts.map(async ({ storage, path, readOnly }) => {
       const uid = storages.find((one) => one.storage === storage)?.uid;
-      const source = uid === undefined ? undefined : await folders.pathOf(uid, owner);
+      const source = uid === undefined ? undefined : await folders.pathOf(uid, owner, { readOnly });
       if (source === undefined) throw new UnitProblem('StorageUnavailable', `the storage ${storage} is not on this node, or is not ready`);
       return { source, path, readOnly };
     }),

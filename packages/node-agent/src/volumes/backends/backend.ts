@@ -3,6 +3,20 @@ export interface VolumeUsage {
   readonly usedBytes: number;
 }
 
+export interface OpenOptions {
+  /** Risks more than what is usual after a crash. */
+  readonly repair: boolean;
+  readonly readOnly: boolean;
+}
+
+export interface SnapshotOptions {
+  /** In bytes: how large it may become. */
+  readonly limit: number;
+  /** Nobody uses the source. */
+  readonly isIdle: boolean;
+  readonly signal: AbortSignal;
+}
+
 /**
  * A way to keep the files of a volume in a folder of its own. Every step can be repeated, also after a crash in the middle of it. All reject with a
  * VolumeProblem.
@@ -13,8 +27,12 @@ export interface VolumeBackend {
   readonly unlimited: string | undefined;
   /** Makes room for so many bytes. Changes nothing if there is room already. */
   create(folder: string, size: number): Promise<void>;
-  /** Makes the files reachable, and returns the folder that has them. `repair` risks more than what is usual after a crash. */
-  open(folder: string, options: { readonly repair: boolean }): Promise<string>;
+  /** Whether the volume was created, or its snapshot taken. */
+  exists(folder: string): Promise<boolean>;
+  /** Copies the files of the volume in another folder, which is open, as they are at one moment. Nothing exists in the folder yet, or a part of a copy. */
+  snapshot(source: string, folder: string, options: SnapshotOptions): Promise<void>;
+  /** Makes the files reachable, and returns the folder that has them. */
+  open(folder: string, options: OpenOptions): Promise<string>;
   /** Makes the room larger, while it is in use if it must. Nobody uses it if `isIdle`. */
   grow(folder: string, size: number, options: { readonly isIdle: boolean }): Promise<void>;
   usage(folder: string): Promise<VolumeUsage>;

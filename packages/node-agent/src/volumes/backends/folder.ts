@@ -1,7 +1,8 @@
-import { mkdir, rm, statfs } from 'node:fs/promises';
+import { access, mkdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { VolumeProblem } from '../problem.ts';
 import { runProgram } from '../programs.ts';
-import type { VolumeBackend, VolumeUsage } from './backend.ts';
+import type { SnapshotOptions, VolumeBackend, VolumeUsage } from './backend.ts';
 
 /** Files in a plain folder, for agents that can do no better. Nothing limits their size but the disk. */
 export class FolderBackend implements VolumeBackend {
@@ -14,6 +15,24 @@ export class FolderBackend implements VolumeBackend {
 
   async create(folder: string): Promise<void> {
     await mkdir(rootIn(folder), { recursive: true, mode: 0o700 });
+  }
+
+  exists(folder: string): Promise<boolean> {
+    return access(rootIn(folder)).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Only while nobody writes: a folder cannot be frozen. */
+  async snapshot(source: string, folder: string, { isIdle, signal }: SnapshotOptions): Promise<void> {
+    if (!isIdle) throw new VolumeProblem('SourceInUse', 'the storage is mounted by a unit; the snapshot is taken when the unit has ended');
+    const fresh = `${rootIn(folder)}.new`;
+    await rm(fresh, { recursive: true, force: true });
+    await mkdir(fresh, { recursive: true, mode: 0o700 });
+    await runProgram('cp', ['--archive', '--reflink=auto', '--one-file-system', `${rootIn(source)}/.`, fresh], { signal });
+    await runProgram('sync', ['--file-system', fresh]);
+    await rename(fresh, rootIn(folder));
   }
 
   async open(folder: string): Promise<string> {
@@ -30,6 +49,7 @@ export class FolderBackend implements VolumeBackend {
 
   async remove(folder: string): Promise<void> {
     await rm(rootIn(folder), { recursive: true, force: true });
+    await rm(`${rootIn(folder)}.new`, { recursive: true, force: true });
   }
 }
 

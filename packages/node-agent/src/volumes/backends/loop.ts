@@ -2,21 +2,41 @@ import { mkdir, readFile, realpath, rename, rm, stat, statfs } from 'node:fs/pro
 import { join } from 'node:path';
 import { VolumeProblem } from '../problem.ts';
 import { runProgram } from '../programs.ts';
-import type { VolumeBackend, VolumeUsage } from './backend.ts';
+import type { OpenOptions, SnapshotOptions, VolumeBackend, VolumeUsage } from './backend.ts';
+import { copyFrozen, thaw } from './frozen-copy.ts';
 
 /** Programs that the backend needs. */
-export const loopPrograms = ['mkfs.ext4', 'e2fsck', 'resize2fs', 'losetup', 'mount', 'umount', 'fallocate', 'truncate'];
+export const loopPrograms = [
+  'mkfs.ext4',
+  'e2fsck',
+  'e2image',
+  'resize2fs',
+  'losetup',
+  'mount',
+  'umount',
+  'fsfreeze',
+  'fallocate',
+  'truncate',
+];
 
 export interface LoopOptions {
   /** In bytes: how much of a disk of this size volumes leave free. */
   readonly spare: (disk: number) => number;
+  /** In seconds: how long programs may wait with their writes while a snapshot is taken. */
+  readonly longestFreeze?: number;
 }
+
+const longestFreeze = 30;
+/** In seconds, where no program waits. */
+const noLimit = 7 * 24 * 3600;
 
 /** A file system of its own in a file whose blocks are reserved: programs can neither use more nor get less than its size. */
 export class LoopBackend implements VolumeBackend {
   readonly name = 'loop';
   readonly unlimited = undefined;
   readonly #options: LoopOptions;
+  /** Places that this process has seen. */
+  readonly #seen = new Set<string>();
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -39,13 +59,63 @@ export class LoopBackend implements VolumeBackend {
     }
   }
 
-  async open(folder: string, { repair }: { readonly repair: boolean }): Promise<string> {
+  async exists(folder: string): Promise<boolean> {
+    return (await sizeOf(imageIn(folder))) !== undefined;
+  }
+
+  /** A file with holes: nothing is ever written to it again. */
+  async snapshot(source: string, folder: string, { limit, isIdle, signal }: SnapshotOptions): Promise<void> {
+    const { usedBytes } = await this.usage(source);
+    if (usedBytes > limit)
+      throw new VolumeProblem(
+        'DiskFull',
+        `the files of the storage need ${mebibytes(usedBytes)}, which is more than the size of the snapshot; make it larger`,
+        { isFinal: true },
+      );
+    const [image, fresh] = [imageIn(folder), `${imageIn(folder)}.new`];
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await rm(fresh, { force: true });
+    await this.#requireSpace(fresh, usedBytes);
+    try {
+      await this.#copyImage(source, fresh, { isIdle, signal });
+      await check(fresh, false);
+      await runProgram('sync', [fresh]);
+      await rename(fresh, image);
+    } catch (error) {
+      await rm(fresh, { force: true });
+      throw error;
+    }
+  }
+
+  async #copyImage(source: string, copy: string, { isIdle, signal }: Pick<SnapshotOptions, 'isIdle' | 'signal'>): Promise<void> {
+    const [image, point] = [imageIn(source), pointIn(source)];
+    const limit = isIdle ? noLimit : (this.#options.longestFreeze ?? longestFreeze);
+    const result = await copyFrozen({ point, image, copy, limit, signal });
+    if (result === 'copied') return;
+    if (!isIdle)
+      throw new VolumeProblem(
+        'SourceInUse',
+        result === 'tookTooLong'
+          ? `the storage is too large to be copied in ${limit} s while units use it; the snapshot is taken when they have ended`
+          : 'the node cannot take a snapshot while units use the storage; it is taken when they have ended',
+      );
+    // Nobody writes, and the check of the copy replays its journal.
+    await runProgram('sync', ['--file-system', point]);
+    await runProgram('e2image', ['-raf', image, copy], { signal });
+  }
+
+  async open(folder: string, { repair, readOnly }: OpenOptions): Promise<string> {
     const [image, point] = [imageIn(folder), pointIn(folder)];
     await mkdir(point, { recursive: true, mode: 0o700 });
-    if ((await mountedAt(point)) !== undefined) return point;
+    if ((await mountedAt(point)) !== undefined) {
+      if (!this.#seen.has(point)) await thaw(point);
+      this.#seen.add(point);
+      return point;
+    }
+    this.#seen.add(point);
     // Somebody else, such as a unit that has not ended yet, may have it mounted: `mount` takes the same device then, and it must not be checked.
     if ((await devicesOf(image)).length === 0) await check(image, repair);
-    await runProgram('mount', ['-t', 'ext4', '-o', 'loop,nodev,nosuid', image, point]);
+    await runProgram('mount', ['-t', 'ext4', '-o', `loop,nodev,nosuid${readOnly ? ',ro' : ''}`, image, point]);
     return point;
   }
 
@@ -68,7 +138,7 @@ export class LoopBackend implements VolumeBackend {
         await runProgram('e2fsck', ['-p', '-f', image], { accepted: [0, 1, 2] });
         await runProgram('resize2fs', [image]);
       } finally {
-        await this.open(folder, { repair: false });
+        await this.open(folder, { repair: false, readOnly: false });
       }
     }
   }
@@ -85,6 +155,7 @@ export class LoopBackend implements VolumeBackend {
     await rm(imageIn(folder), { force: true });
     await rm(`${imageIn(folder)}.new`, { force: true });
     await rm(point, { recursive: true, force: true });
+    this.#seen.delete(point);
   }
 
   /** File systems that cannot reserve get a file with holes, if there is enough space at least now. */

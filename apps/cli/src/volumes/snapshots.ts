@@ -1,0 +1,80 @@
+import { type GPUStorage, type GPUStorageSpec, gpuStorageKind, newObject } from '@capstan/api';
+import { Failure } from '../failure.ts';
+import { type Column, printList, printNames } from '../output.ts';
+import { openUnits, type UnitOutputFlags, type Units } from '../units/units.ts';
+import { formatBytes } from '../units/words.ts';
+import { findVolume, showStorage, storagesOf } from './volumes.ts';
+
+export interface SnapshotFlags extends UnitOutputFlags {
+  readonly size?: string;
+  readonly retain?: boolean;
+  readonly wait: boolean;
+}
+
+const table: readonly Column<GPUStorage>[] = [
+  { name: 'NAME', value: ({ metadata }) => metadata.name },
+  { name: 'OF', value: ({ spec }) => spec.snapshotOf?.name },
+  { name: 'TAKEN', value: ({ status }) => status?.takenAt },
+  { name: 'USED', value: ({ status }) => (status?.usedBytes === undefined ? undefined : formatBytes(status.usedBytes)) },
+  { name: 'SIZE', value: ({ spec }) => spec.size },
+  { name: 'PHASE', value: ({ status }) => status?.phase ?? 'Pending' },
+  { name: 'NODE', value: ({ status }) => status?.node },
+  { name: 'MESSAGE', value: ({ status }) => status?.message },
+];
+
+/** Takes a snapshot of a volume, and waits until it is there. */
+export async function takeSnapshot(volume: string, given: string | undefined, flags: SnapshotFlags): Promise<void> {
+  using units = openUnits(flags);
+  const { spec } = await findVolume(units, volume);
+  if (spec.snapshotOf !== undefined)
+    throw new Failure('usage', `${volume} is a snapshot itself. Make a volume of it: capstan volume clone.`);
+  const name = given ?? nameOf(volume, new Date());
+  const made = await create(units, name, {
+    size: flags.size ?? spec.size,
+    snapshotOf: { name: volume },
+    ...(flags.retain === true && { deletionPolicy: 'Retain' as const }),
+  });
+  showStorage(flags.wait ? await untilTaken(units, made) : made, flags);
+}
+
+/** Makes a volume with the files of another one, or of a snapshot. */
+export async function cloneVolume(source: string, name: string, flags: Omit<SnapshotFlags, 'wait'>): Promise<void> {
+  using units = openUnits(flags);
+  const { spec } = await findVolume(units, source);
+  const prepare = spec.snapshotOf === undefined ? { storage: { name: source } } : { snapshot: { name: source } };
+  const made = await create(units, name, {
+    size: flags.size ?? spec.size,
+    prepare,
+    ...(flags.retain === true && { deletionPolicy: 'Retain' as const }),
+  });
+  showStorage(made, flags);
+}
+
+export async function listSnapshots(volume: string | undefined, flags: UnitOutputFlags): Promise<void> {
+  using units = openUnits(flags);
+  const all = (await storagesOf(units).list()).items;
+  const items = all.filter(({ spec }) => (volume === undefined ? spec.snapshotOf !== undefined : spec.snapshotOf?.name === volume));
+  if (flags.output === 'name') return printNames(items, 'gpustorage');
+  printList(items, { output: flags.output, table, empty: 'No snapshots. Take one with "capstan volume snapshot <volume>".' });
+}
+
+/** A name that sorts by time. */
+export function nameOf(volume: string, now: Date): string {
+  const time = now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');
+  return `${volume.slice(0, 200)}-${time}`;
+}
+
+const create = (units: Units, name: string, spec: Partial<GPUStorageSpec> & Pick<GPUStorageSpec, 'size'>): Promise<GPUStorage> =>
+  storagesOf(units).create(newObject(gpuStorageKind, { metadata: { name, namespace: units.namespace }, spec }) as GPUStorage);
+
+async function untilTaken(units: Units, made: GPUStorage): Promise<GPUStorage> {
+  const { name = '', resourceVersion = '' } = made.metadata;
+  for await (const { type, object } of storagesOf(units).watch({ resourceVersion, fieldSelector: `metadata.name=${name}` })) {
+    if (type === 'DELETED') break;
+    const { phase, message } = (object as GPUStorage).status ?? {};
+    if (phase === 'Ready') return object as GPUStorage;
+    if (phase === 'Failed')
+      throw new Failure('unexpected', `the snapshot ${name} could not be taken: ${message ?? 'see "capstan volume show"'}`);
+  }
+  throw new Failure('unexpected', `the snapshot ${name} was deleted.`);
+}
