@@ -19,6 +19,7 @@ export {
   operationStates,
 } from './apps/fields.ts';
 export * from './apps/kubeconfig.ts';
+export * from './apps/reports.ts';
 export * from './capstan/accounts.ts';
 export * from './capstan/agent-archives.ts';
 export * from './capstan/artifacts.ts';

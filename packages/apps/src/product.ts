@@ -5,6 +5,7 @@ import {
   appMemberKind,
   appOperationKind,
   appsGroup,
+  appsNamespace,
   gpuNodeKind,
   logicalClusterKind,
   nodeBookingKind,
@@ -18,7 +19,6 @@ import { type AdapterRegistration, contentOf } from './adapter/registration.ts';
 import { webAdapters } from './adapter/web.ts';
 import { builtInAdapters } from './adapters/built-in.ts';
 import { type InstancesOptions, instances } from './instances/controller.ts';
-import { appsNamespace } from './keeping/kept-values.ts';
 
 const read = ['get', 'list', 'watch'];
 
@@ -68,7 +68,15 @@ export function appsProduct({ adapters = builtInAdapters, ...options }: AppsOpti
     tenantRules,
     rules,
     namespaces: [
-      { name: appsNamespace, rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update', 'patch', 'delete'] }] },
+      {
+        name: appsNamespace,
+        rules: [
+          { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update', 'patch', 'delete'] },
+          // The accounts with which instances report on themselves.
+          { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['create', 'delete'] },
+          { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
+        ],
+      },
     ],
     controllers: [
       {

@@ -1201,6 +1201,26 @@ export type AppInstance = {
       /** The finding. */
       readonly message: string;
     }[];
+    /** The phase that the instance itself has reported. A hint, which expires. */
+    readonly reported?: {
+      /** The phase in the words of the app. */
+      readonly phase: string;
+      /** How much of the phase is done. */
+      readonly progress?: {
+        /** Parts that are done. */
+        readonly completed: number;
+        /** Parts in all. */
+        readonly total: number;
+      };
+      /** Details for people. */
+      readonly message?: string;
+      /** Who says so: `account`, or `agent/<node>`. */
+      readonly source: string;
+      /** When it was said. */
+      readonly reportedAt: string;
+      /** When it stops to count. */
+      readonly expiresAt: string;
+    };
     /** When the first of its certificates expires. */
     readonly certificatesExpireAt?: string;
     /** When its health was last looked at. */
@@ -1375,6 +1395,21 @@ export type AppMember = {
       /** When it was seen. */
       readonly time?: string;
     }[];
+    /** The health that the member itself has reported. A hint, which expires. */
+    readonly reported?: {
+      /** Whether the member works. */
+      readonly healthy: boolean;
+      /** Findings, at most 4 KiB of JSON. */
+      readonly detail?: Readonly<Record<string, unknown>>;
+      /** Details for people. */
+      readonly message?: string;
+      /** Who says so: `account`, or `agent/<node>`. */
+      readonly source: string;
+      /** When it was said. */
+      readonly reportedAt: string;
+      /** When it stops to count. */
+      readonly expiresAt: string;
+    };
     /** When its health was last looked at. */
     readonly observedAt?: string;
     /** Current state, one condition for each aspect. */
@@ -1927,6 +1962,40 @@ export type AppOperationRequest = {
   readonly dryRun?: boolean;
 };
 
+/** The phase of an instance, as it sees itself. */
+export type AppPhaseReport = {
+  /** The phase in the words of the app. */
+  readonly phase: string;
+  /** How much of the phase is done. */
+  readonly progress?: {
+    /** Parts that are done. */
+    readonly completed: number;
+    /** Parts in all. */
+    readonly total: number;
+  };
+  /** Details for people. */
+  readonly message?: string;
+};
+
+/** The health of a member, as it sees itself. */
+export type AppHealthReport = {
+  /** Whether the member works. */
+  readonly healthy: boolean;
+  /** Findings, at most 4 KiB of JSON. */
+  readonly detail?: Readonly<Record<string, unknown>>;
+  /** Details for people. */
+  readonly message?: string;
+};
+
+export type AppReportReceipt = {
+  /** When the report stops to count. */
+  readonly expiresAt: string;
+  /** In place of the token of the request, which expires soon. */
+  readonly token?: string;
+  /** When that one expires. */
+  readonly tokenExpiresAt?: string;
+};
+
 /** How an instance is used. */
 export type AppAccess = {
   readonly endpoints?: readonly {
@@ -2260,6 +2329,16 @@ export class CapstanApi {
   /** Begin an operation, such as `repair` or `retry`. With `dryRun`, answer with its steps instead. */
   beginAppOperation(id: string, body: AppOperationRequest, options: { readonly namespace?: string; readonly idempotencyKey?: string } & CallOptions = {}): Promise<AppPlan> {
     return this.#json({ method: 'POST', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/operations`, query: { namespace: options.namespace }, headers: { 'idempotency-key': options.idempotencyKey }, body }, options);
+  }
+
+  /** Report the phase of an instance. Only for the account of the instance; it appears in `status.reported` for five minutes. */
+  reportAppInstancePhase(id: string, body: AppPhaseReport, options: { readonly namespace?: string } & CallOptions = {}): Promise<AppReportReceipt> {
+    return this.#json({ method: 'POST', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/report-phase`, query: { namespace: options.namespace }, body }, options);
+  }
+
+  /** Report the health of a member. Only for the account of the instance; it appears in `status.reported` for five minutes. */
+  reportAppMemberHealth(id: string, member: string, body: AppHealthReport, options: { readonly namespace?: string } & CallOptions = {}): Promise<AppReportReceipt> {
+    return this.#json({ method: 'POST', path: `/api/v1/app-runtime/instances/${encodeURIComponent(id)}/members/${encodeURIComponent(member)}/report-health`, query: { namespace: options.namespace }, body }, options);
   }
 
   /** Read how an instance is used. */

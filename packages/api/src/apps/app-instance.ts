@@ -2,6 +2,7 @@ import { conditions, immutable, objectName, timestamp } from '../definition/comm
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { anything, choice, flag, integer, list, object, optional, text, withDefault } from '../definition/schema.ts';
 import { allowedActions, appsGroup, constraints, health, lastErrors, lastOperation, progress, residues } from './fields.ts';
+import { reportedPhase } from './reports.ts';
 
 const endpoint = object('An address of the instance.', {
   name: text('Its purpose, such as `api`.', { minLength: 1, maxLength: 63 }),
@@ -58,6 +59,7 @@ export const appInstanceKind = defineKind({
           }),
         ),
         residues: optional(residues),
+        reported: optional(reportedPhase),
         certificatesExpireAt: optional(timestamp('When the first of its certificates expires.')),
         observedAt: optional(timestamp('When its health was last looked at.')),
         conditions: optional(conditions()),

@@ -2,6 +2,7 @@ import { conditions, objectName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { anything, choice, flag, integer, object, optional, text } from '../definition/schema.ts';
 import { appsGroup, health, lastErrors, lastOperation, word } from './fields.ts';
+import { reportedHealth } from './reports.ts';
 
 /** `draining`: it takes no new work. `removed`: nothing of it is left, or the residues of the instance say what is. */
 export const memberStates = ['pending', 'joining', 'running', 'draining', 'stopped', 'failed', 'removing', 'removed'] as const;
@@ -34,6 +35,7 @@ export const appMemberKind = defineKind({
         detail: optional(anything('Findings of the adapter about it.')),
         lastOperation: optional(lastOperation),
         lastErrors: optional(lastErrors),
+        reported: optional(reportedHealth),
         observedAt: optional(timestamp('When its health was last looked at.')),
         conditions: optional(conditions()),
       }),

@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { appInstanceKind, appMemberKind, customResourceDefinition, type KindDefinition, resourceSchemaSpec } from '@capstan/api';
-import type { KubeObject } from '@capstan/machinery';
+import { customResourceDefinition } from '@capstan/api';
 import {
   type AnsweringTunnel,
   answerTunnel,
@@ -16,10 +14,12 @@ import {
 } from '@capstan/streams';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { createPlatform, fleetPath, platform } from '../node-agents/testing/fleet.ts';
+import { createPlatform } from '../node-agents/testing/fleet.ts';
 import { createWorkspace, startTestServer, type TestServer } from '../testing/harness.ts';
+import { AppsOfTenants, appsIn, group, appKinds as kinds } from './testing/apps.ts';
 
 let server: TestServer;
+let apps: AppsOfTenants;
 let tunnel: Tunnel;
 let agent: AnsweringTunnel;
 let asked: TunnelRequest[] = [];
@@ -46,82 +46,8 @@ async function answer(request: TunnelRequest): Promise<void> {
   stream.end(`${request.method} ${request.path} ${await text(stream)}`);
 }
 
-async function write(path: string, body: object, method = 'POST'): Promise<KubeObject> {
-  const { code, text: reply } = await server.call(path, { method, body });
-  if (code >= 300) throw new Error(`${method} ${path}: ${reply}`);
-  return JSON.parse(reply) as KubeObject;
-}
-
-const apis = (cluster: string, version: string, resource: string): string => `/clusters/${cluster}/apis/apis.kcp.io/${version}/${resource}`;
-const group = 'apps.capstan.dev';
-const identity = createHash('sha256').update('apps').digest('hex');
-const kinds: readonly KindDefinition[] = [appInstanceKind, appMemberKind];
-
-/** Exports the kinds from root:platform and binds them, as controllers do. */
-async function bindApps(consumer: string): Promise<void> {
-  const schemas: KubeObject[] = [];
-  for (const kind of kinds) {
-    const metadata = { name: `today.${kind.resource}.${group}` };
-    const schema = { apiVersion: 'apis.kcp.io/v1alpha1', kind: 'APIResourceSchema', metadata, spec: resourceSchemaSpec(kind) };
-    const made = await write(apis(platform, 'v1alpha1', 'apiresourceschemas'), schema);
-    schemas.push(made);
-    const copy = { ...made, metadata: { name: `${made.metadata.uid}.${kind.resource}.${group}` } };
-    await write(apis('system:bound-crds', 'v1alpha1', 'apiresourceschemas'), copy);
-  }
-  const resources = kinds.map(({ resource }) => ({ group, name: resource, schema: `today.${resource}.${group}`, storage: { crd: {} } }));
-  const head = { apiVersion: 'apis.kcp.io/v1alpha2', metadata: { name: group } };
-  const exported = await write(apis(platform, 'v1alpha2', 'apiexports'), { ...head, kind: 'APIExport', spec: { resources } });
-  await write(`${apis(platform, 'v1alpha2', 'apiexports')}/${group}/status`, { ...exported, status: { identityHash: identity } }, 'PUT');
-  const spec = { reference: { export: { path: 'root:platform', name: group } } };
-  const binding = await write(apis(consumer, 'v1alpha2', 'apibindings'), { ...head, kind: 'APIBinding', spec });
-  const boundResources = kinds.map(({ resource }, index) => {
-    const { name, uid: UID } = schemas[index]!.metadata;
-    return { group, resource, schema: { name, UID, identityHash: identity }, storageVersions: ['v1alpha1'] };
-  });
-  const status = { apiExportClusterName: platform, phase: 'Bound', boundResources };
-  await write(`${apis(consumer, 'v1alpha2', 'apibindings')}/${group}/status`, { ...binding, status }, 'PUT');
-}
-
-async function served(cluster: string): Promise<void> {
-  for (let tries = 0; (await server.call(`${appsIn(cluster)}/appmembers`)).code !== 200; tries++) {
-    if (tries === 500) throw new Error('the kinds are not served');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-const appsIn = (cluster: string): string => `/clusters/${cluster}/apis/${group}/v1alpha1/namespaces/default`;
 const instances = `${appsIn('tenant1')}/appinstances`;
 const members = `${appsIn('tenant1')}/appmembers`;
-
-async function createInstance(cluster: string, name: string, access: object): Promise<string> {
-  const path = `${appsIn(cluster)}/appinstances`;
-  const body = { apiVersion: `${group}/v1alpha1`, kind: 'AppInstance', metadata: { name }, spec: { app: 'rke2', placement: {} } };
-  const made = await write(path, body);
-  await write(`${path}/${name}/status`, { ...made, status: { state: 'running', access } }, 'PUT');
-  return made.metadata.uid!;
-}
-
-async function createMember(cluster: string, name: string, spec: object, health = 'healthy'): Promise<void> {
-  const path = `${appsIn(cluster)}/appmembers`;
-  const full = { instance: 'k8s', component: 'server', allocation: `a-${name}`, node: name, ...spec };
-  const made = await write(path, { apiVersion: `${group}/v1alpha1`, kind: 'AppMember', metadata: { name }, spec: full });
-  await write(`${path}/${name}/status`, { ...made, status: { health } }, 'PUT');
-}
-
-async function book(
-  node: string,
-  { cluster = 'tenant1', state = 'Granted', exclusive = true, allocation = `a-${node}` } = {},
-): Promise<void> {
-  const reference = { cluster, namespace: 'default', name: allocation, uid: `uid-${allocation}` };
-  const entry = { allocation: reference, attempt: '1', state, exclusive, devices: [], cpu: 0, memory: 0 };
-  await write(`${fleetPath}/nodebookings`, {
-    apiVersion: 'fleet.capstan.dev/v1alpha1',
-    kind: 'NodeBooking',
-    metadata: { name: node },
-    spec: { entries: [entry] },
-  });
-}
-
 let uid: string;
 beforeAll(async () => {
   const [near, far] = duplexPair();
@@ -138,35 +64,36 @@ beforeAll(async () => {
     },
   });
   await createPlatform(server);
+  apps = new AppsOfTenants(server);
   for (const cluster of ['tenant1', 'tenant2']) {
     await createWorkspace(server, cluster);
-    await write(`/clusters/${cluster}/api/v1/namespaces`, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
+    await apps.write(`/clusters/${cluster}/api/v1/namespaces`, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
   }
-  await bindApps('tenant1');
+  await apps.bind('tenant1');
   for (const kind of kinds)
-    await write('/clusters/tenant2/apis/apiextensions.k8s.io/v1/customresourcedefinitions', customResourceDefinition(kind));
-  await Promise.all([served('tenant1'), served('tenant2')]);
-  uid = await createInstance('tenant1', 'k8s', { kubeconfig: true, shell: 'n2' });
-  await createMember('tenant1', 'n1', {}, 'degraded');
-  await createMember('tenant1', 'n2', {});
-  await createMember('tenant1', 'worker', { component: 'agent' });
-  await createMember('tenant1', 'stolen', {});
-  for (const node of ['n1', 'n2', 'worker']) await book(node);
-  await book('stolen', { cluster: 'tenant2' });
+    await apps.write('/clusters/tenant2/apis/apiextensions.k8s.io/v1/customresourcedefinitions', customResourceDefinition(kind));
+  await Promise.all([apps.served('tenant1'), apps.served('tenant2')]);
+  uid = await apps.createInstance('tenant1', 'k8s', { kubeconfig: true, shell: 'n2' });
+  await apps.createMember('tenant1', 'n1', {}, 'degraded');
+  await apps.createMember('tenant1', 'n2', {});
+  await apps.createMember('tenant1', 'worker', { component: 'agent' });
+  await apps.createMember('tenant1', 'stolen', {});
+  for (const node of ['n1', 'n2', 'worker']) await apps.book(node);
+  await apps.book('stolen', { cluster: 'tenant2' });
   const roles = '/clusters/tenant1/apis/rbac.authorization.k8s.io/v1';
   for (const [user, verbs, resources] of [
     ['viewer', ['get'], ['appinstances/proxy']],
     ['editor', ['*'], ['appinstances/proxy', 'appmembers/exec']],
     ['outsider', ['get'], ['appinstances']],
   ] as const) {
-    await write(`${roles}/clusterroles`, {
+    await apps.write(`${roles}/clusterroles`, {
       metadata: { name: user },
       rules: [
         { apiGroups: [group], resources, verbs },
         { nonResourceURLs: ['/'], verbs: ['access'] },
       ],
     });
-    await write(`${roles}/clusterrolebindings`, {
+    await apps.write(`${roles}/clusterrolebindings`, {
       metadata: { name: user },
       subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user }],
       roleRef: { kind: 'ClusterRole', apiGroup: 'rbac.authorization.k8s.io', name: user },
@@ -239,8 +166,8 @@ describe('appinstances/proxy', () => {
   });
 
   test('does not serve kinds that a tenant has defined', async () => {
-    await createInstance('tenant2', 'k8s', { kubeconfig: true, shell: 'stolen' });
-    await createMember('tenant2', 'stolen', {});
+    await apps.createInstance('tenant2', 'k8s', { kubeconfig: true, shell: 'stolen' });
+    await apps.createMember('tenant2', 'stolen', {});
     expect((await server.call(`${appsIn('tenant2')}/appinstances/k8s/proxy/api`)).code).toBe(404);
     expect(
       (await server.upgrade(`${appsIn('tenant2')}/appmembers/stolen/exec?stdout=true`, { headers: { upgrade: 'websocket' } })).code,
@@ -249,7 +176,7 @@ describe('appinstances/proxy', () => {
   });
 
   test('says why there is no API yet', async () => {
-    await createInstance('tenant1', 'young', { kubeconfig: false });
+    await apps.createInstance('tenant1', 'young', { kubeconfig: false });
     expect(await server.call(`${instances}/young/proxy/api`)).toMatchObject({
       code: 503,
       text: expect.stringContaining('no Kubernetes API yet'),

@@ -47,6 +47,13 @@ export class AppObjects {
     return entries?.get(`${cluster}/${namespace}/${name}`)?.object as AppInstance | undefined;
   }
 
+  /** A member of an instance by its name. */
+  member({ cluster, namespace, name }: InstancePlace, member: string): AppMember | undefined {
+    const entry = this.#entriesOf(appMemberKind.resource)?.get(`${cluster}/${namespace}/${member}`);
+    const found = entry?.object as AppMember | undefined;
+    return found?.spec.instance === name ? found : undefined;
+  }
+
   /** Members of an instance whose nodes it has to itself now, the healthy ones first. */
   members({ cluster, namespace, name }: InstancePlace): AppMember[] {
     const found: AppMember[] = [];

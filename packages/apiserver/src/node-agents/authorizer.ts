@@ -1,6 +1,8 @@
 import {
   agentFilesPath,
   apiServerGroup,
+  appAccountGroup,
+  appReportsPath,
   artifactsPath,
   authorityByHashPath,
   authorityPath,
@@ -33,6 +35,7 @@ const denied = (reason: string): Decision => ({ allowed: false, reason, denied: 
 const forAgents = denied('node agents may use only their own node and its namespace');
 const forServers = denied('only API servers may use the tunnels of others');
 const forEnrollments = denied('an enrolment token may only be used to enrol');
+const forAppAccounts = denied('the account of an instance may only report on it');
 
 const ownPages = new Map([
   [serversPath, 'get'],
@@ -61,9 +64,12 @@ export function agentAuthorizer<G extends Gate>(others: G, platform: () => Clust
       const { user, isResource, path, verb } = attributes;
       if (!isResource && path.startsWith('/capstan/') && attributes.cluster === rootCluster) {
         if (publicPages.get(path) === verb || (verb === 'get' && publicFolders.some((folder) => path.startsWith(folder)))) return allowed;
+        // The page knows who may report on what.
+        if (verb === 'post' && path.startsWith(appReportsPath)) return allowed;
         if (path === relayPath) return verb === 'post' && user.groups.includes(apiServerGroup) ? allowed : forServers;
       }
-      if (!user.name.startsWith('system:capstan-node-')) return others.authorize(attributes);
+      if (!user.name.startsWith('system:capstan-')) return others.authorize(attributes);
+      if (user.groups.includes(appAccountGroup)) return forAppAccounts;
       const node = user.groups.includes(nodeAgentGroup) ? nodeOfAgent(user.name) : undefined;
       if (node !== undefined) return mayAgent(node, attributes, platform) ? allowed : forAgents;
       if (user.groups.includes(nodeEnrollmentGroup) && nodeOfEnrollment(user.name) !== undefined)

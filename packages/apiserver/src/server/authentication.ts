@@ -1,5 +1,6 @@
 import type { ObjectReader } from '@capstan/kinds';
 import { trustedAuthorities, trustedSigners } from '@capstan/pki';
+import { AppAccounts } from '../app-access/accounts.ts';
 import { type BearerTokens, bearerTokens, type TokenAuthenticator } from '../authn/bearer.ts';
 import { CertificateTokens } from '../authn/certificate-tokens.ts';
 import { clientCertificates } from '../authn/client-certificates.ts';
@@ -21,6 +22,8 @@ import { sessionTokenPage } from './session-token-page.ts';
 export interface Authentication {
   readonly authenticator: Authenticator;
   readonly tokens: BearerTokens;
+  /** The accounts of instances of apps. */
+  readonly appAccounts: AppAccounts;
   /** Answers `serviceaccounts/<name>/token`. */
   readonly tokenRequests: VirtualSubresource;
   /** The documents with which others check our tokens. */
@@ -51,7 +54,9 @@ export function authentication(
   );
   const certificates: Authenticator = { authenticate: (credentials) => verified().authenticate(credentials) };
   const forCertificates = new CertificateTokens({ key: serviceAccounts, audiences, certificates, now: () => options.now().getTime() });
-  const tokens = bearerTokens([forCertificates, accounts, options.nodes.tokens, ...options.more], audiences);
+  const tokenIssuer = { issuer, key: serviceAccounts, audiences: [issuer], objects: options.objects, now: options.now };
+  const appAccounts = new AppAccounts({ tokens: accounts, issuer: tokenIssuer, platform: options.nodes.platform, audiences });
+  const tokens = bearerTokens([forCertificates, accounts, options.nodes.tokens, appAccounts, ...options.more], audiences);
   pki.onReplaced(() => options.nodes.connections.keepOnly((raw) => isAccepted(certificates, raw)));
   const documents = openIdDocuments(issuer, options.url, keys);
   const documentPage =
@@ -64,10 +69,11 @@ export function authentication(
   return {
     authenticator: union([nodeAgents(certificates, options.nodes), tokens]),
     tokens,
+    appAccounts,
     tokenRequests: ({ object, context, target }) =>
       createServiceAccountToken(
         { cluster: context.cluster, namespace: target.namespace, name: target.name, body: object },
-        { issuer, key: serviceAccounts, audiences: [issuer], objects: options.objects, now: options.now, warn: context.warn },
+        { ...tokenIssuer, warn: context.warn },
       ).object,
     pages: new Map<string, Page>([
       sessionTokenPage(forCertificates),

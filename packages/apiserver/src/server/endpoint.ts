@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { metricsType } from '@capstan/machinery';
 import { clientAuthorities } from '@capstan/pki';
+import { AppObjects } from '../app-access/members.ts';
+import { appReportsPage } from '../app-access/reports.ts';
 import { auditLog } from '../audit/log.ts';
 import { AuditQueries } from '../audit/query/query.ts';
 import { Health } from '../handlers/health.ts';
@@ -79,6 +81,14 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
         usagePage(new UsageLedger(store), { tree: kinds.spaces.tree, now }),
         nodeMetricsPage({ ...access.nodes, cache, maxAge: options.usageAge }),
         ...nodePagesOf(access, { membership, cache, pki, now }, options),
+        appReportsPage({
+          serving,
+          objects: new AppObjects({ cache, platform: access.nodes.platform }),
+          accounts: access.identities.appAccounts,
+          identities: access.nodes.identities,
+          resolve: (workspace) => kinds.spaces.tree.resolve(workspace),
+          now,
+        }),
         ...pagesOf(parts, options),
       ]),
     }),

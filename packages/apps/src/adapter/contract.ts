@@ -109,6 +109,8 @@ export interface PlanRequest extends InstanceRequest {
     readonly member?: string;
     readonly parameters: JsonObject;
   };
+  /** For adapters that are web services: a token with which they may report on this instance, and do nothing else. */
+  readonly reporting?: { readonly token: string; readonly expiresAt: string } | undefined;
 }
 
 export interface Plan {

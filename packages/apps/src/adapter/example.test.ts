@@ -15,6 +15,8 @@ import { TenantApps } from '../testing/tenant-apps.ts';
 const patience = { timeout: 20_000, interval: 50 };
 
 /** The adapter of the guide, as a process of its own. */
+const accountKind = { group: '', version: 'v1', resource: 'serviceaccounts', namespaced: true };
+
 async function startAdapter(): Promise<{ readonly url: string } & AsyncDisposable> {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../examples/greeting-adapter.mjs')], {
     env: { PORT: '0', TOKEN: 'hunter2' },
@@ -76,6 +78,10 @@ test('the adapter of the guide deploys a web service, and its App says what it m
   const { items } = await platform.resource<NodeTask>(nodeTaskKind).list();
   expect(items.flatMap(({ spec }) => spec.fileWrite?.content ?? [])).toEqual(['<h1>Good day</h1>\n', '<h1>Good day</h1>\n']);
   expect((await apps.get('hello')).status?.access?.endpoints).toHaveLength(2);
+  // It got a token of the account of the instance, which ends with it.
+  const { uid } = (await apps.get('hello')).metadata;
+  const accounts = async () => (await platform.resource(accountKind).in('apps').list()).items.map(({ metadata }) => metadata.name);
+  expect(await accounts()).toContain(uid);
   await platform.resource<App>(appKind).patch('greeting', { type: 'merge', patch: { spec: { permitted: { paths: ['/opt'] } } } });
   await apps.change('hello', { parameters: { text: 'Good night' } });
   await vi.waitFor(
@@ -87,4 +93,5 @@ test('the adapter of the guide deploys a web service, and its App says what it m
   );
   await apps.instances().delete('hello');
   await vi.waitFor(async () => expect(await apps.isGone('hello')).toBe(true), patience);
+  expect(await accounts()).not.toContain(uid);
 }, 90_000);

@@ -1,10 +1,10 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { App } from '@capstan/api';
+import { type App, appsNamespace } from '@capstan/api';
 import { type Client, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import { isObject, type KubeObject } from '@capstan/machinery';
-import { appsNamespace, secretKind } from '../keeping/kept-values.ts';
+import { secretKind } from '../keeping/kept-values.ts';
 import { type Adapter, AdapterProblem } from './contract.ts';
 import { AdapterUnavailable, type WebAdapters } from './finding.ts';
 

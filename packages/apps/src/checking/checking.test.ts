@@ -111,6 +111,13 @@ describe('a plan', () => {
     expect(refusal([], { joins: ['z'] })).toBe('the plan names z, which is no member of the instance');
   });
 
+  test('may mention the token of the platform, and not make one of this name', () => {
+    expect(refusal([file('/etc/pair/a', '${secret:report-token}')])).toBeUndefined();
+    const message = 'the secret report-token is that of the platform; give yours another name';
+    expect(refusal([], { secrets: [{ name: 'report-token', bytes: 16, encoding: 'hex' }] })).toBe(message);
+    expect(refusal([step('process.run', { script: 'good' }, { keepsSecret: 'report-token' })])).toBe(message);
+  });
+
   test('pins the content of scripts', () => {
     const place = {
       app,

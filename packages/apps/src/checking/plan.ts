@@ -1,6 +1,7 @@
 import { type App, taskFields, taskTypes } from '@capstan/api';
 import { compileSchema, copyJson, type JsonObject } from '@capstan/machinery';
 import type { Plan, PlannedStep } from '../adapter/contract.ts';
+import { reportTokenSecret } from '../keeping/report-account.ts';
 import { forbiddance, type PermittedScripts } from './permissions.ts';
 import { mentionsIn } from './placeholders.ts';
 import { type Checked, ok, refuse } from './problem.ts';
@@ -28,8 +29,10 @@ export function checkPlan(plan: Plan, place: PlanPlace): Checked<Plan> {
   if (wanted.length > mostSecrets) return wrong(`the plan has ${wanted.length} secrets, and at most ${mostSecrets} are possible`);
   for (const name of [...(plan.joins ?? []), ...(plan.leaves ?? [])])
     if (!place.members.has(name)) return wrong(`the plan names ${name}, which is no member of the instance`);
+  if ([...wanted.map(({ name }) => name), ...plan.steps.map(({ keepsSecret }) => keepsSecret)].includes(reportTokenSecret))
+    return wrong(`the secret ${reportTokenSecret} is that of the platform; give yours another name`);
   const stages = [...new Set(plan.steps.map(({ stage }) => stage))].sort((one, other) => one - other);
-  const secrets = new Set([...place.secrets, ...wanted.map(({ name }) => name)]);
+  const secrets = new Set([...place.secrets, ...wanted.map(({ name }) => name), reportTokenSecret]);
   const facts = new Set(place.facts);
   const ids = new Set<string>();
   const steps: PlannedStep[] = [];

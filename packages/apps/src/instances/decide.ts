@@ -3,6 +3,7 @@ import { hasFinalizer, isDeleting } from '@capstan/controller';
 import { formatTime, sameJson } from '@capstan/machinery';
 import { nextLook } from '../health/looking.ts';
 import { observedMembers, withObservation } from '../health/observed.ts';
+import { expiredMembers, nextExpiry, withoutExpired } from '../health/reports.ts';
 import { isOwnName, nextOperationName, wantedOperation } from '../operations/beginning.ts';
 import { nextControl } from '../operations/controls.ts';
 import { recordLabel } from '../operations/labels.ts';
@@ -189,6 +190,8 @@ function rest(
   const look = nextLook(scene);
   if (look.kind !== 'wait') return look;
   const { observation, instance, operations } = scene;
+  const expired = expiredMembers(scene);
+  if (expired.length > 0) return { kind: 'memberStatus', writes: expired };
   const last = lastOperation(operations);
   const isMemberWanted = wantedBy(view);
   const told = scene.members
@@ -206,11 +209,11 @@ function rest(
     observation.kind === 'answer'
       ? { ...scene, instance: { ...instance, status: withObservation(instance.status ?? {}, scene, observation.value) } }
       : scene;
-  const status = instanceStatus(seen, view, actionsOf(situation));
+  const status = withoutExpired(instanceStatus(seen, view, actionsOf(situation)), scene.now);
   if (!sameJson(status, instance.status)) return { kind: 'status', status };
   const old = leftovers(scene);
   if (old !== undefined) return old;
-  const waits = [atMost, look.atMost].filter((one) => one !== undefined);
+  const waits = [atMost, look.atMost, nextExpiry(scene)].filter((one) => one !== undefined);
   const wait: Wait = { kind: 'wait', ...(waits.length > 0 && { atMost: Math.min(...waits) }) };
   return wait;
 }

@@ -89,12 +89,20 @@ export async function askPlan(
     operation,
     values,
     scripts,
-  }: { readonly subject: Subject; readonly operation: AppOperation; readonly values: KeptValues; readonly scripts: PlanPlace['scripts'] },
+    reporting,
+  }: {
+    readonly subject: Subject;
+    readonly operation: AppOperation;
+    readonly values: KeptValues;
+    readonly scripts: PlanPlace['scripts'];
+    readonly reporting?: PlanRequest['reporting'];
+  },
 ): Promise<Asked<KeptPlan>> {
   const common = instanceRequest(subject, values);
   const { metadata, spec } = operation;
   const request: PlanRequest = {
     ...common,
+    ...(reporting !== undefined && { reporting }),
     operation: {
       id: metadata.uid ?? '',
       type: spec.type,

@@ -24,8 +24,10 @@ import type { AccessAnswer, AdapterProbe, MembersAnswer, Observation } from '../
 import type { FoundAdapter } from '../adapter/finding.ts';
 import { useOf } from '../checking/allocations.ts';
 import { forbiddance } from '../checking/permissions.ts';
+import { mentionsIn } from '../checking/placeholders.ts';
 import { Keeper, type KeptValues } from '../keeping/kept-values.ts';
 import type { ReadOutput } from '../keeping/outputs.ts';
+import { ReportAccount, reportTokenSecret } from '../keeping/report-account.ts';
 import { recordLabel } from '../operations/labels.ts';
 import { probeTask } from '../operations/making.ts';
 import { NodeTasks } from '../operations/node-tasks.ts';
@@ -64,6 +66,7 @@ const mostProbeAttempts = 1000;
 export class Work implements StepWork<Scene, Step> {
   readonly #options: WorkOptions;
   readonly #keeper: Keeper;
+  readonly #account: ReportAccount;
   readonly #key: ObjectKey;
   #instance: AppInstance;
   readonly #members: Map<string, AppMember>;
@@ -86,6 +89,7 @@ export class Work implements StepWork<Scene, Step> {
     this.#instance = instance;
     this.#key = objectKey(instance);
     this.#keeper = new Keeper(options.platform, uid);
+    this.#account = new ReportAccount(options.platform, uid);
     const isOwn = (one: AppMember | AppOperation): boolean => one.metadata.ownerReferences?.some((owner) => owner.uid === uid) ?? false;
     this.#members = new Map(
       membersOf(copies, this.#key)
@@ -176,6 +180,7 @@ export class Work implements StepWork<Scene, Step> {
         this.#access = await asked(async () => this.#adapter().access(instanceRequest(this.#subject(), await this.#read())));
         return;
       case 'forget':
+        await this.#account.revoke();
         await this.#keeper.forget();
         this.#isForgotten = true;
         return;
@@ -341,7 +346,13 @@ export class Work implements StepWork<Scene, Step> {
     }
     const values = await this.#read();
     const scripts = { hashOf: (name: string) => scriptHash(copies, name) };
-    const plan = await askPlan(() => this.#adapter(), { subject: this.#subject(shown), operation, values, scripts });
+    const plan = await askPlan(() => this.#adapter(), {
+      subject: this.#subject(shown),
+      operation,
+      values,
+      scripts,
+      reporting: app.spec.adapter.url === undefined || operation.spec.dryRun ? undefined : await this.#account.token(),
+    });
     if (plan.kind !== 'answer' || operation.spec.dryRun) return plan;
     await this.#keeper.ensureSecrets(plan.value.secrets ?? [], values);
     this.#values = undefined;
@@ -406,8 +417,16 @@ export class Work implements StepWork<Scene, Step> {
   // Tasks.
 
   async #start({ metadata: { uid = '' } }: AppOperation, starts: readonly Start[]): Promise<void> {
-    const values = await this.#read();
+    const values = await this.#valuesFor(starts);
     await each(starts, (start) => this.#tasks.start(start, { instance: this.#instance, operation: uid, values }));
+  }
+
+  /** With a fresh token, if one of the steps delivers it. */
+  async #valuesFor(starts: readonly Start[]): Promise<KeptValues> {
+    const values = await this.#read();
+    if (!starts.some(({ step }) => mentionsIn(step.task).secrets.has(reportTokenSecret))) return values;
+    const { token } = await this.#account.token();
+    return { ...values, secrets: new Map([...values.secrets, [reportTokenSecret, token]]) };
   }
 
   async #createProbe({ metadata: { name = '', uid = '' }, spec }: AppMember): Promise<void> {

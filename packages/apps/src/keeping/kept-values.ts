@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { appsNamespace } from '@capstan/api';
 import { type Client, isAlreadyExists, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import type { WantedSecret } from '../adapter/contract.ts';
 import type { KeptPlan } from '../operations/scene.ts';
-
-/** The namespace of root:platform with the secrets of instances and of adapters. */
-export const appsNamespace = 'apps';
 
 export const secretKind = { group: '', version: 'v1', resource: 'secrets', namespaced: true };
 

@@ -31,6 +31,7 @@ const app: NewApp = {
     operations: [
       { name: 'wave', title: 'Wave', scope: 'member' },
       { name: 'restart', title: 'Restart', scope: 'instance' },
+      { name: 'introduce', title: 'Give the leader a token', scope: 'instance' },
     ],
     permitted: { scripts: exactScripts(scripts), paths: ['/etc/pair/'], services: ['pair'], commands: ['/bin/sleep'] },
     access: ['endpoint'],
@@ -67,6 +68,8 @@ const adapter: BuiltInAdapter = {
           steps: members.filter(({ name }) => name === operation.member).map((member) => hello(member, 0)),
           phase: 'ready',
         };
+      case 'introduce':
+        return { steps: leader.map(introduction), phase: 'ready' };
       default: {
         const unwanted = members.filter(({ isWanted }) => !isWanted);
         const steps = [
@@ -117,6 +120,17 @@ function settings(member: AdapterMember, stage: number, greeting: string): Plann
     type: 'file.write',
     task: { path: '/etc/pair/settings', content: `greeting=${greeting}\nkey=\${secret:key}\n`, mode: '0600' },
     ...(member.component === 'follower' && { onFailure: 'degrade' as const, phase: 'following' }),
+  };
+}
+
+function introduction(member: AdapterMember): PlannedStep {
+  return {
+    id: `introduce-${member.name}`,
+    title: 'Write the token for reports',
+    member: member.name,
+    stage: 0,
+    type: 'file.write',
+    task: { path: '/etc/pair/token', content: '${secret:report-token}', mode: '0600' },
   };
 }
 

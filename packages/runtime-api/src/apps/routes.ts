@@ -3,6 +3,7 @@ import type { Route } from '../routes/route.ts';
 import { readAccess, readEvents, readKubeconfig, readLogs } from './access.ts';
 import { listMembers, listOperations } from './instance.ts';
 import { beginOperation } from './operations.ts';
+import { reportHealth, reportPhase } from './reports.ts';
 
 const one = '/app-runtime/instances/{id}';
 const tag = 'app-runtime/instances';
@@ -42,6 +43,28 @@ export const appRoutes: readonly Route[] = [
       201: { description: 'The operation.', schema: 'AppOperation' },
     },
     handler: beginOperation,
+  },
+  {
+    method: 'POST',
+    path: `${one}/report-phase`,
+    operationId: 'reportAppInstancePhase',
+    tag,
+    summary: 'Report the phase of an instance. Only for the account of the instance; it appears in `status.reported` for five minutes.',
+    parameters: [namespace],
+    body: 'AppPhaseReport',
+    responses: { 200: { description: 'The report was stored.', schema: 'AppReportReceipt' } },
+    handler: reportPhase,
+  },
+  {
+    method: 'POST',
+    path: `${one}/members/{member}/report-health`,
+    operationId: 'reportAppMemberHealth',
+    tag,
+    summary: 'Report the health of a member. Only for the account of the instance; it appears in `status.reported` for five minutes.',
+    parameters: [namespace],
+    body: 'AppHealthReport',
+    responses: { 200: { description: 'The report was stored.', schema: 'AppReportReceipt' } },
+    handler: reportHealth,
   },
   {
     method: 'GET',

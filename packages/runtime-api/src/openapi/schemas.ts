@@ -1,4 +1,4 @@
-import { modernSchema, problemCodes, usageGroups } from '@capstan/api';
+import { healthReport, modernSchema, phaseReport, problemCodes, usageGroups } from '@capstan/api';
 import { isObject, type Json, type JsonObject } from '@capstan/machinery';
 import { restField } from '../resources/mapping.ts';
 import type { RestResource } from '../resources/resource.ts';
@@ -218,6 +218,17 @@ export const ownSchemas: JsonObject = {
       member: text('The member, for an operation on one.'),
       parameters: { type: 'object', description: 'Parameters of the operation.' },
       dryRun: { type: 'boolean', description: 'Only plan: the answer has the steps, and nothing is done.', default: false },
+    },
+  },
+  AppPhaseReport: plain(modernSchema(phaseReport.json)),
+  AppHealthReport: plain(modernSchema(healthReport.json)),
+  AppReportReceipt: {
+    type: 'object',
+    required: ['expiresAt'],
+    properties: {
+      expiresAt: text('When the report stops to count.', { format: 'date-time' }),
+      token: text('In place of the token of the request, which expires soon.'),
+      tokenExpiresAt: text('When that one expires.', { format: 'date-time' }),
     },
   },
   AppAccess: {

@@ -368,6 +368,12 @@ describe('an app instance', () => {
     await expect
       .poll(async () => ((await rest.ask(`${instances}/two/events`)).body['items'] as JsonObject[]).map(({ reason }) => reason))
       .toContain('OperationSucceeded');
+    const own = `/clusters/${rest.tenant.path}${instances}/two`;
+    for (const [path, report] of [
+      ['report-phase', { phase: 'a' }],
+      [`members/${textOf(members[0]!['id'])}/report-health`, { healthy: true }],
+    ] as const)
+      expect((await rest.ask(`${own}/${path}`, { method: 'POST', body: report })).body['code']).toBe('forbidden');
     const shown = await rest.ask(`${instances}/two/operations`, { method: 'POST', body: { type: 'decommission', dryRun: true } });
     expect([shown.status, shown.body]).toMatchObject([200, { steps: [{ title: expect.stringContaining('Remove everything') }] }]);
     const begun = await rest.ask(`${instances}/two/operations`, {
