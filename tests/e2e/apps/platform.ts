@@ -27,7 +27,7 @@ import {
 import { expect, vi } from 'vitest';
 
 const port = 6443;
-const project = 'root:main:vision';
+export const project = 'root:main:vision';
 const offering = 'machine';
 const patience = { timeout: 60_000, interval: 200 };
 
@@ -148,6 +148,13 @@ export class AppPlatform implements AsyncDisposable {
       },
       { timeout, interval: 250 },
     );
+  }
+
+  /** A link that signs the administrator in at the console, from this machine. */
+  async consoleLink(): Promise<string> {
+    const link = new URL(await this.run('console', '--no-browser'));
+    // It listens on a loopback address of the hub.
+    return `http://127.0.0.1:${await this.network.forward(Number(link.port), link.hostname)}/sign-in${link.hash}`;
   }
 
   /** Writes a file that programs in the network can read, and returns its path. */

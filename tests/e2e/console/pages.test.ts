@@ -4,8 +4,9 @@ import { buildCapstan } from '@capstan/testbed';
 import { describeUnless, skipReason } from '@capstan/testbed/vitest';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { patience, type Visit } from './browser.ts';
 import { pages } from './pages.ts';
-import { ConsolePlatform, patience, type Visit } from './platform.ts';
+import { ConsolePlatform } from './platform.ts';
 
 await buildCapstan();
 

@@ -1,27 +1,8 @@
-import { Child, type CommandResult, capstanProgram, freePort, requireTool, run, temporaryDirectory } from '@capstan/testbed';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { Child, type CommandResult, capstanProgram, freePort, run, temporaryDirectory } from '@capstan/testbed';
+import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
+import { openVisit, patience, startBrowser, type Visit } from './browser.ts';
 
 export const workspace = 'root:main:default';
-
-/** How long something in a page may take on a busy machine. */
-export const patience = 60_000;
-
-const flags = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
-/** A page, and everything that it complained about. */
-export interface Visit extends AsyncDisposable {
-  readonly page: Page;
-  readonly context: BrowserContext;
-  readonly complaints: string[];
-}
 
 export interface KubeRequest {
   readonly method?: 'POST' | 'DELETE' | 'GET';
@@ -53,7 +34,7 @@ export class ConsolePlatform implements AsyncDisposable {
       { environment: { HOME: directory } },
     );
     stack.defer(() => up.stop(15_000));
-    const browser = await chromium.launch({ executablePath: await requireTool('chromium'), args: flags });
+    const browser = await startBrowser();
     stack.defer(() => browser.close());
     await up.waitUntil('the console', () => up.output.includes('console | console at'));
     const platform = new ConsolePlatform(`http://127.0.0.1:${port + 2}`, browser, { directory, stack: stack.move() });
@@ -96,18 +77,8 @@ export class ConsolePlatform implements AsyncDisposable {
     return `${this.url}/w/${workspace}${path}`;
   }
 
-  async visit(options: BrowserContextOptions = {}): Promise<Visit> {
-    const context = await this.browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
-    context.setDefaultTimeout(patience);
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on('console', (message) => {
-      // Before signing in, a page has to ask whether it is.
-      const isQuestion = message.location().url.endsWith('/session');
-      if (message.type() === 'error' && !isQuestion) complaints.push(`${page.url()}: ${message.text()}`);
-    });
-    page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
-    return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() };
+  visit(options: BrowserContextOptions = {}): Promise<Visit> {
+    return openVisit(this.browser, options);
   }
 
   /** A page of the administrator. Everybody who asks shares one session. */

@@ -1,7 +1,8 @@
 import { buildCapstan } from '@capstan/testbed';
 import { describeUnless, skipReason } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ConsolePlatform, type Visit } from './platform.ts';
+import type { Visit } from './browser.ts';
+import { ConsolePlatform } from './platform.ts';
 
 await buildCapstan();
 

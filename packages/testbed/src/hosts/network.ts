@@ -58,9 +58,9 @@ export class HostNetwork implements AsyncDisposable {
     return new Child(name, this.command(...command), options);
   }
 
-  /** A loopback port of this machine that leads to a port of the hub. */
-  async forward(port: number): Promise<number> {
-    return this.#owned.use(await forwardPort(this.#machine, { host: this.hub, port })).port;
+  /** A loopback port of this machine that leads to a port of the hub, at its address in the network unless another one is given. */
+  async forward(port: number, host = this.hub): Promise<number> {
+    return this.#owned.use(await forwardPort(this.#machine, { host, port })).port;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
