@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { buildCapstan } from '@capstan/testbed';
 import { describeUnless, skipReason } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ConsolePlatform, type Visit } from './platform.ts';
+import type { Visit } from './browser.ts';
+import { ConsolePlatform } from './platform.ts';
 
 await buildCapstan();
 
@@ -51,7 +53,9 @@ describeUnless(problem, 'units in the console', () => {
       await page.getByLabel('Name', { exact: true }).fill('shown');
       await page.getByRole('combobox', { name: 'Offering' }).click();
       await page.getByRole('option', { name: /^small/ }).click();
-      await page.getByLabel('Command').fill(`sh -c 'echo started; printf "${escapes}${markup}\\n"; sleep 600'`);
+      await page
+        .getByLabel('Command')
+        .fill(`sh -c 'echo started; printf "${escapes}${markup}\\n"; mkdir inner; echo deep > inner/deep; sleep 600'`);
       await page.getByRole('button', { name: 'Create', exact: true }).click();
       await page.waitForURL(platform.at('/units/default/shown'));
       await page.getByText('Running', { exact: true }).first().waitFor();
@@ -88,6 +92,32 @@ describeUnless(problem, 'units in the console', () => {
       expect(await hacked()).toBeUndefined();
     });
 
+    test('has files to browse, to upload and to download', async () => {
+      const { page } = visit;
+      await page.getByRole('tab', { name: 'Files' }).click();
+      const row = (name: string) => page.getByRole('table', { name: 'Files' }).getByRole('row').filter({ hasText: name });
+      const upload = (name: string, text: string): Promise<void> =>
+        page.getByLabel('Files to upload').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+      const textOf = async (name: string): Promise<string> => {
+        const [download] = await Promise.all([page.waitForEvent('download'), row(name).getByRole('button', { name: 'Download' }).click()]);
+        return readFileSync(await download.path(), 'utf8');
+      };
+      await row('inner').getByRole('button', { name: 'inner/', exact: true }).click();
+      await row('deep').waitFor();
+      expect(await textOf('deep')).toBe('deep\n');
+      for (const name of [markup, "-rf $(touch owned) 'x'"]) {
+        await upload(name, `text of ${name}`);
+        await row(name).waitFor();
+        expect(await textOf(name)).toBe(`text of ${name}`);
+      }
+      await upload('deep', 'replaced');
+      await page.getByRole('dialog', { name: 'Replace files?' }).getByRole('button', { name: 'Replace' }).click();
+      await row('deep').getByText('8 B').waitFor();
+      expect(await textOf('deep')).toBe('replaced');
+      expect(await page.getByRole('table', { name: 'Files' }).getByRole('row').count()).toBe(1 + 3);
+      expect(await hacked()).toBeUndefined();
+    });
+
     test('stops and is deleted', async () => {
       const { page } = visit;
       await page.getByRole('button', { name: 'Stop', exact: true }).click();
@@ -98,6 +128,23 @@ describeUnless(problem, 'units in the console', () => {
       await page.waitForURL(platform.at('/units'));
       await page.getByText('Nothing runs here yet').waitFor();
     });
+  });
+
+  test('the files of a storage are shown by a unit that goes with the page', async () => {
+    const { page } = visit;
+    const { stdout } = await platform.capstan('node', 'list', '-o', 'json');
+    const node = (JSON.parse(stdout) as { items: { metadata: { name: string } }[] }).items[0]!.metadata.name;
+    const made = await platform.capstan('volume', 'create', 'data', '--size', '64Mi', '--node', node);
+    expect(made, made.stderr).toMatchObject({ code: 0 });
+    await page.goto(platform.at('/storages/default/data'));
+    await page.getByRole('button', { name: 'Open the files' }).click();
+    await page.getByText('The folder is empty.').waitFor();
+    await page.getByLabel('Files to upload').setInputFiles({ name: 'kept', mimeType: 'text/plain', buffer: Buffer.from('kept') });
+    await page.getByRole('table', { name: 'Files' }).getByText('kept').waitFor();
+    await page.getByRole('navigation', { name: 'Pages' }).getByText('GPU units').click();
+    await page.getByText('Nothing runs here yet').waitFor();
+    expect((await platform.capstan('volume', 'ls', 'data')).stdout).toContain('kept');
+    await platform.capstan('volume', 'rm', 'data');
   });
 
   describe('names and texts that others wrote stay text', () => {

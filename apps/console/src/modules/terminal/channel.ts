@@ -1,5 +1,5 @@
 /** The channels of `v5.channel.k8s.io`: the first byte of every message. */
-const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
+const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 
 export const subprotocol = 'v5.channel.k8s.io';
 
@@ -13,15 +13,19 @@ function frame(channel: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-export const inputFrame = (text: string): Uint8Array<ArrayBuffer> => frame(channels.stdin, encoder.encode(text));
+export const inputFrame = (input: string | Uint8Array): Uint8Array<ArrayBuffer> =>
+  frame(channels.stdin, typeof input === 'string' ? encoder.encode(input) : input);
+
+/** The input ends. */
+export const endOfInput = (): Uint8Array<ArrayBuffer> => frame(channels.close, Uint8Array.of(channels.stdin));
 
 export function sizeFrame({ columns, rows }: { readonly columns: number; readonly rows: number }): Uint8Array<ArrayBuffer> {
   return frame(channels.resize, encoder.encode(JSON.stringify({ Width: columns, Height: rows })));
 }
 
 export type Received =
-  | { readonly type: 'output'; readonly bytes: Uint8Array }
-  | { readonly type: 'end'; readonly message: string }
+  | { readonly type: 'stdout' | 'stderr'; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly type: 'end'; readonly isSuccess: boolean; readonly message: string | undefined }
   | { readonly type: 'none' };
 
 /** A message of the server. */
@@ -29,16 +33,24 @@ export function receive(data: ArrayBuffer): Received {
   const bytes = new Uint8Array(data);
   if (bytes.length < 2) return { type: 'none' };
   const payload = bytes.subarray(1);
-  if (bytes[0] === channels.stdout || bytes[0] === channels.stderr) return { type: 'output', bytes: payload };
-  return bytes[0] === channels.error ? { type: 'end', message: endOf(decoder.decode(payload)) } : { type: 'none' };
+  switch (bytes[0]) {
+    case channels.stdout:
+      return { type: 'stdout', bytes: payload };
+    case channels.stderr:
+      return { type: 'stderr', bytes: payload };
+    case channels.error:
+      return endOf(decoder.decode(payload));
+    default:
+      return { type: 'none' };
+  }
 }
 
-/** How the command ended, for people. */
-function endOf(text: string): string {
+/** How the command ended. */
+function endOf(text: string): Received {
   try {
     const { status, message } = JSON.parse(text) as { status?: string; message?: string };
-    return status === 'Success' ? 'The shell has ended.' : (message ?? 'The shell has ended with an error.');
+    return { type: 'end', isSuccess: status === 'Success', message };
   } catch {
-    return text;
+    return { type: 'end', isSuccess: false, message: text };
   }
 }

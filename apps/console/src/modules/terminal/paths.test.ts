@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memberShellPath, podShellPath } from './paths.ts';
+import { memberShellPath, podCommandPath, podShellPath } from './paths.ts';
 
 const place = { workspace: 'root:main:default', namespace: 'default' };
 
@@ -7,6 +7,16 @@ test('opens bash in a Pod where there is one', () => {
   const { pathname, searchParams } = new URL(podShellPath({ ...place, pod: 'train', container: 'unit' }), 'http://localhost');
   expect(pathname).toBe('/kube/clusters/root:main:default/api/v1/namespaces/default/pods/train/exec');
   expect(searchParams.getAll('command').slice(0, 2)).toEqual(['sh', '-c']);
+});
+
+test('runs a command without a terminal, with every word as it is', () => {
+  const command = ['cat', '--', "it's & <b>\n"];
+  const { searchParams } = new URL(
+    podCommandPath({ ...place, pod: 'train', container: 'unit' }, { command, hasInput: false }),
+    'http://localhost',
+  );
+  expect(searchParams.getAll('command')).toEqual(command);
+  expect([...new Set(searchParams.keys())]).toEqual(['container', 'stdout', 'stderr', 'command']);
 });
 
 test('names no command on a member: its node knows the shell of the person', () => {

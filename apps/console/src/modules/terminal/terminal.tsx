@@ -4,19 +4,14 @@ import { FitAddon } from '@xterm/addon-fit';
 import { Terminal as Screen } from '@xterm/xterm';
 import { useEffect, useRef, useState } from 'react';
 import { Icon } from '../../components/icon.tsx';
-import { inputFrame, receive, sizeFrame, subprotocol } from './channel.ts';
+import { inputFrame, receive, sizeFrame } from './channel.ts';
+import { openStream } from './open-stream.ts';
 import { withStyleSheets } from './style-sheets.ts';
 import styles from './terminal.module.css';
 
 export interface TerminalProps {
   /** A stream of a command below `/kube`, with its query. */
   readonly path: string;
-}
-
-function addressOf(path: string): URL {
-  const address = new URL(path, location.href);
-  address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
-  return address;
 }
 
 const colours = { background: '#111214', foreground: '#e6e6e4', cursor: '#9aa5ff', selectionBackground: '#3a3f66' };
@@ -43,8 +38,7 @@ export function Terminal({ path }: TerminalProps) {
     fit.fit();
     screen.focus();
 
-    const socket = new WebSocket(addressOf(path), subprotocol);
-    socket.binaryType = 'arraybuffer';
+    const socket = openStream(path);
     const send = (bytes: Uint8Array<ArrayBuffer>): void => {
       if (socket.readyState === WebSocket.OPEN) socket.send(bytes);
     };
@@ -53,8 +47,9 @@ export function Terminal({ path }: TerminalProps) {
     socket.onopen = sendSize;
     socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
       const received = receive(data);
-      if (received.type === 'output') screen.write(received.bytes);
-      if (received.type === 'end') message = received.message;
+      if (received.type === 'stdout' || received.type === 'stderr') screen.write(received.bytes);
+      if (received.type === 'end')
+        message = received.isSuccess ? 'The shell has ended.' : (received.message ?? 'The shell has ended with an error.');
     };
     socket.onclose = ({ reason }) => setEnded(message ?? (reason || 'The connection to the shell is lost.'));
     screen.onData((text) => send(inputFrame(text)));

@@ -1,8 +1,9 @@
 import { type GPUStorage, gpuStorageKind } from '@capstan/api';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import { Meter } from '../../components/meter.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
-import { Empty, Note } from '../../components/states.tsx';
+import { Empty, Loading, Note } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { Conditions } from '../../modules/conditions/conditions.tsx';
 import { EventList } from '../../modules/events/event-list.tsx';
@@ -12,6 +13,8 @@ import { useLiveObject } from '../../modules/live/use-live.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { StorageActions } from '../../modules/storages/actions.tsx';
 import { stateOf, usedShare } from '../../modules/storages/state.ts';
+
+const StorageFiles = lazy(async () => ({ default: (await import('../../modules/storages/storage-files.tsx')).StorageFiles }));
 
 export function StorageDetail() {
   const { workspace = '', namespace = '', name = '' } = useParams({ strict: false });
@@ -82,6 +85,11 @@ function StorageFacts({ workspace, storage }: { readonly workspace: string; read
             ))}
           </ul>
         )}
+      </Section>
+      <Section title="Files" note="Through a small unit, which is deleted when you leave the page.">
+        <Suspense fallback={<Loading />}>
+          <StorageFiles key={metadata.uid} workspace={workspace} storage={storage} />
+        </Suspense>
       </Section>
       {(status?.conditions ?? []).length > 0 && (
         <Section title="Conditions">

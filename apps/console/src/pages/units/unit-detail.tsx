@@ -1,6 +1,6 @@
 import { type GPUUnit, gpuUnitKind } from '@capstan/api';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useMemo } from 'react';
 import { LinkedTabs } from '../../components/linked-tabs.tsx';
 import { Page } from '../../components/page.tsx';
 import { Empty, Loading } from '../../components/states.tsx';
@@ -18,6 +18,7 @@ import { UnitActions } from '../../modules/units/unit-actions.tsx';
 import { UnitMetrics } from '../../modules/units/unit-metrics.tsx';
 import { UnitOverview } from './unit-overview.tsx';
 
+const FileBrowser = lazy(async () => ({ default: (await import('../../modules/files/file-browser.tsx')).FileBrowser }));
 const Terminal = lazy(async () => ({ default: (await import('../../modules/terminal/terminal.tsx')).Terminal }));
 
 /** The container of the Pod that shows a unit. */
@@ -88,6 +89,7 @@ function UnitTabs({ workspace, unit }: { readonly workspace: string; readonly un
       ),
     },
     { isOffered: canEnter && canGetExec, id: 'terminal', label: 'Terminal', content: () => <Shell workspace={workspace} unit={unit} /> },
+    { isOffered: canEnter && canGetExec, id: 'files', label: 'Files', content: () => <Files workspace={workspace} unit={unit} /> },
     { isOffered: canMeasure, id: 'metrics', label: 'Metrics', content: () => <UnitMetrics {...place} name={name} /> },
     { isOffered: true, id: 'events', label: 'Events', content: () => <EventList {...place} kind={gpuUnitKind.kind} name={name} /> },
   ];
@@ -110,6 +112,22 @@ function Shell({ workspace, unit }: { readonly workspace: string; readonly unit:
   return (
     <Suspense fallback={<Loading what="Loading the terminal" />}>
       <Terminal path={podShellPath({ workspace, namespace, pod: name, container })} />
+    </Suspense>
+  );
+}
+
+function Files({ workspace, unit }: { readonly workspace: string; readonly unit: GPUUnit }) {
+  const { name = '', namespace = '' } = unit.metadata;
+  const place = useMemo(() => ({ workspace, namespace, pod: name, container }), [workspace, namespace, name]);
+  if (!isRunning(unit))
+    return (
+      <Empty icon="storage" title="No files while the unit does not run">
+        Start the unit to see its files. Files that should outlive it belong into a storage.
+      </Empty>
+    );
+  return (
+    <Suspense fallback={<Loading />}>
+      <FileBrowser place={place} />
     </Suspense>
   );
 }
