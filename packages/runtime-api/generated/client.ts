@@ -1218,7 +1218,7 @@ export type AppInstance = {
       readonly source: string;
       /** When it was said. */
       readonly reportedAt: string;
-      /** When it stops to count. */
+      /** When it stops counting. */
       readonly expiresAt: string;
     };
     /** When the first of its certificates expires. */
@@ -1407,7 +1407,7 @@ export type AppMember = {
       readonly source: string;
       /** When it was said. */
       readonly reportedAt: string;
-      /** When it stops to count. */
+      /** When it stops counting. */
       readonly expiresAt: string;
     };
     /** When its health was last looked at. */

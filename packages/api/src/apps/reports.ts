@@ -42,7 +42,7 @@ const healthFields = {
 const hintFields = {
   source: text('Who says so: `account`, or `agent/<node>`.', { maxLength: 253 }),
   reportedAt: timestamp('When it was said.'),
-  expiresAt: timestamp('When it stops to count.'),
+  expiresAt: timestamp('When it stops counting.'),
 };
 
 /** The body of a report on an instance. */
