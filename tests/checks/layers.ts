@@ -9,6 +9,7 @@ const order = [
   'cel',
   'api',
   'streams',
+  'ssh',
   'pki',
   'kinds',
   'store',
