@@ -16,7 +16,7 @@ export function wholeNumber(value: string): number {
   return Number(value);
 }
 
-const repeated = (flags: string, what: string): Option =>
+export const repeated = (flags: string, what: string): Option =>
   new Option(flags, `${what}; may be repeated`).argParser((value: string, before: readonly string[] | undefined) => [
     ...(before ?? []),
     value,
@@ -25,7 +25,8 @@ const numbered = (flags: string, what: string): Option => new Option(flags, what
 const outputOption = (): Option =>
   new Option('-o, --output <format>', 'how to print it (default: a table)').choices([...outputFormats, 'name']);
 
-function addCommand(program: Command, name: string, description: string): Command {
+/** A command on units, with the flags that all of them have. */
+export function addCommand(program: Command, name: string, description: string): Command {
   return program
     .command(name)
     .description(description)

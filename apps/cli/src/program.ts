@@ -22,6 +22,7 @@ import { addNodes } from './program-nodes.ts';
 import { addConsoleServer, addControllers, addRuntimeApi, addStatus, dataDirectoryOption, logFormatOption } from './program-processes.ts';
 import { addQuotas } from './program-quotas.ts';
 import { addSession } from './program-session.ts';
+import { addSsh } from './program-ssh.ts';
 import { addTasks } from './program-tasks.ts';
 import { addUnits } from './program-units.ts';
 import { addUsage } from './program-usage.ts';
@@ -108,6 +109,7 @@ export function createProgram(): Command {
     );
   program.commandsGroup('Programs on the fleet:');
   addUnits(program);
+  addSsh(program);
   addVolumes(program);
   addApps(program);
   program.commandsGroup('Servers:');

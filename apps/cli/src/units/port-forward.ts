@@ -84,7 +84,7 @@ async function listen(
     sockets.add(socket);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => sockets.delete(socket));
-    void connect(pod, remote, { patience, signal }).then(
+    void connectPort(pod, remote, { patience, signal }).then(
       ({ data, failure }) => {
         join(socket, data);
         void failure.then((reason) => reason !== undefined && complaints.tell(`Port ${remote}: ${reason}`));
@@ -118,7 +118,11 @@ async function listen(
 }
 
 /** Connects through the server, and waits for one that restarts. */
-async function connect(pod: UnitPod, port: number, { patience, signal }: { patience: number; signal: AbortSignal }): Promise<DialledPort> {
+export async function connectPort(
+  pod: UnitPod,
+  port: number,
+  { patience, signal }: { patience: number; signal: AbortSignal },
+): Promise<DialledPort> {
   const backoff = new Backoff({ base: 100, max: 1_000 });
   for (const end = Date.now() + patience; ; ) {
     try {

@@ -18,6 +18,8 @@ export type ToolName =
   | 'etcdutl'
   | 'openssl'
   | 'podman'
+  | 'rsync'
+  | 'sftp-server'
   | 'haproxy'
   | 'faketime'
   | 'nft'
@@ -138,6 +140,17 @@ const described: readonly ToolDescription[] = [
   { name: 'coredns', version: contentVersion('coredns'), go: { module: 'coredns', package: '.', linkerFlags: '-s -w' } },
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
   { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
+  {
+    name: 'rsync',
+    version: 'debian',
+    onPath: { atLeast: '3.0.0', versionArgs: ['--version'] },
+    debian: { package: 'rsync', file: 'usr/bin/rsync' },
+  },
+  {
+    name: 'sftp-server',
+    version: 'debian',
+    debian: { package: 'openssh-sftp-server', file: 'usr/lib/openssh/sftp-server' },
+  },
   { name: 'haproxy', version: 'debian', onPath: { atLeast: '2.4.0', versionArgs: ['-v'] }, debianTree: haproxyTree },
   { name: 'faketime', version: 'debian', debianTree: faketimeTree },
   { name: 'nft', version: 'debian', onPath: { atLeast: '0.9.0', versionArgs: ['--version'] }, debianTree: nftTree },

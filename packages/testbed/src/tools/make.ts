@@ -25,12 +25,14 @@ export async function fromDebian(tool: ToolDescription): Promise<string | undefi
   const { debian, debianTree, debianRepository, onPath } = tool;
   if (debianTree !== undefined) return unpackDebianTree(debianTree, cachedPath(tool));
   if (debianRepository !== undefined) return downloadRepository(debianRepository, cachedPath(tool));
-  if (debian === undefined || onPath === undefined) return 'Debian has no package for it';
+  if (debian === undefined) return 'Debian has no package for it';
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return 'Debian packages need root on Debian';
-  const policy = await run('apt-cache', ['policy', debian.package]);
-  const candidate = findVersion(/Candidate:\s*(\S+)/.exec(policy.stdout)?.[1] ?? '');
-  if (!versionFits(candidate, onPath))
-    return `Debian's ${debian.package} is ${candidate ?? 'missing'}, but at least ${onPath.atLeast} is required`;
+  if (onPath !== undefined) {
+    const policy = await run('apt-cache', ['policy', debian.package]);
+    const candidate = findVersion(/Candidate:\s*(\S+)/.exec(policy.stdout)?.[1] ?? '');
+    if (!versionFits(candidate, onPath))
+      return `Debian's ${debian.package} is ${candidate ?? 'missing'}, but at least ${onPath.atLeast} is required`;
+  }
   using directory = temporaryDirectory('debian');
   // Unpacked, not installed: an installed package would start a service and outlive the tests.
   await output('apt-get', ['download', debian.package], { directory: directory.path });

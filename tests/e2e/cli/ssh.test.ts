@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildCapstan, Child, capstanProgram, freePort, output, run, temporaryDirectory } from '@capstan/testbed';
+import { describeWith } from '@capstan/testbed/vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+
+await buildCapstan();
+
+const patience = { timeout: 30_000, interval: 200 };
+const needed = process.getuid?.() === 0 && (await run('ssh', ['-V'])).code === 0;
+
+/** A web page at port 8080 of the unit, without any program but Perl. */
+const pages = `use IO::Socket; my $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 8080, Listen => 5, ReuseAddr => 1) or die;
+while (my $c = $s->accept) { my $l = <$c>; print $c "HTTP/1.0 200 OK\\r\\n\\r\\npage of the unit\\n"; close $c }`;
+
+await describeWith(['rsync', 'sftp-server', 'kubectl'], 'OpenSSH reaches a unit', (tools) => {
+  if (!needed) return test.skip('needs root, and the program ssh', () => {});
+  const stack = new AsyncDisposableStack();
+  const directory = stack.use(temporaryDirectory('ssh'));
+  const data = directory.join('data');
+  const configuration = directory.join('ssh_config');
+  const environment = { HOME: directory.path, KUBECONFIG: `${data}/admin.kubeconfig` };
+  const options = { environment, directory: directory.path, timeout: 30_000 };
+  const capstan = (args: readonly string[], input = '') => run(process.execPath, [capstanProgram, ...args], { ...options, input });
+  /** A program of OpenSSH, with the configuration that `capstan ssh config` prints. */
+  const openSsh = (program: string, args: readonly string[], input = '') =>
+    run(program, ['-F', configuration, ...args], { ...options, input });
+
+  beforeAll(async () => {
+    const port = String(await freePort());
+    const up = new Child('capstan up', [process.execPath, capstanProgram, 'up', '--no-console', '--data-dir', data, '--port', port], {
+      environment,
+    });
+    stack.defer(() => up.stop(15_000));
+    await up.waitUntil('announced', () => up.output.includes('Capstan is ready'));
+    await vi.waitFor(async () => expect(await capstan(['ws', 'use', 'root:main:default'])).toMatchObject({ code: 0 }), patience);
+    await vi.waitFor(
+      async () => expect(await capstan(['offering', 'create', 'small', '--cpu', '200m', '--memory', '256Mi'])).toMatchObject({ code: 0 }),
+      patience,
+    );
+    await vi.waitFor(async () => {
+      const begun = await capstan(['run', '--network', 'none', '--no-upload', '-d', '--name', 'web', '--', 'perl', '-e', pages]);
+      expect(begun.stderr + begun.stdout).toMatch(/^web$|exists/m);
+    }, patience);
+    await vi.waitFor(
+      async () => expect(await capstan(['wait', 'web', '--for', 'running', '--timeout', '20'])).toMatchObject({ code: 0 }),
+      patience,
+    );
+    const { code, stdout } = await capstan(['ssh', 'config']);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^Host \*\.capstan\n/)]);
+    writeFileSync(configuration, stdout);
+  });
+  afterAll(() => stack.disposeAsync());
+
+  test('with input, both outputs, variables and the exit code, and no question about keys', async () => {
+    const { code, stdout, stderr } = await capstan(
+      ['ssh', 'web', '--', 'cat; echo warning >&2; echo " $CAPSTAN_UNIT_NAME"; exit 7'],
+      'hello',
+    );
+    expect([code, stdout, stderr]).toEqual([7, 'hello web\n', 'warning\n']);
+    const set = await openSsh('ssh', ['-o', 'SetEnv=COLOUR=blue', 'web.capstan', 'echo $COLOUR; kill -9 $$']);
+    expect([set.code, set.stdout]).toEqual([137, 'blue\n']);
+    expect(await openSsh('ssh', ['someone@web.capstan'], 'echo $((6*7)); exit 3\n')).toMatchObject({ code: 3, stdout: '42\n' });
+  });
+
+  test('with large data in both directions, while keys are exchanged anew', async () => {
+    const large = randomBytes(3_000_000).toString('base64');
+    const echoed = await openSsh('ssh', ['-o', 'RekeyLimit=1M', 'web.capstan', 'cat'], large);
+    expect([echoed.code, echoed.stdout === large, echoed.stderr]).toEqual([0, true, '']);
+  });
+
+  test('with a terminal that has the size of the one here, also when it changes', async () => {
+    const seen = directory.join('seen');
+    writeFileSync(seen, '');
+    const there = 'trap "stty size; exit 5" WINCH; stty size; echo waiting; for i in $(seq 200); do sleep 0.1; done';
+    const here = [
+      'stty rows 33 cols 101',
+      'terminal=$(tty)',
+      `(for i in $(seq 200); do grep -q waiting ${seen} && break; sleep 0.1; done; stty -F $terminal rows 44 cols 120) & ssh -F ${configuration} -tt web.capstan '${there}'`,
+      'echo code $?',
+    ];
+    writeFileSync(directory.join('resize.sh'), here.join('\n'));
+    const { stdout } = await run(
+      'bash',
+      ['-c', `script -qefc 'bash ${directory.join('resize.sh')}' /dev/null </dev/null | tee ${seen}`],
+      options,
+    );
+    expect(stdout).toMatch(/33 101\r\n.*waiting\r\n.*44 120\r\n.*code 5/s);
+  });
+
+  test('scp, sftp and rsync copy files there and back', async () => {
+    mkdirSync(directory.join('tree/inner'), { recursive: true });
+    const bytes = randomBytes(500_000);
+    writeFileSync(directory.join('tree/inner/data'), bytes);
+    writeFileSync(directory.join('tree/a b'), 'x');
+    expect(await openSsh('scp', ['-O', '-r', 'tree', 'web.capstan:/tmp/copied'])).toMatchObject({ code: 0 });
+    expect(await openSsh('scp', ['-O', 'web.capstan:/tmp/copied/inner/data', 'back'])).toMatchObject({ code: 0 });
+    expect(readFileSync(directory.join('back')).equals(bytes)).toBe(true);
+    const put = async (path: string, name: string): Promise<void> => {
+      expect(await capstan(['cp', path, `web:/tmp/${name}`])).toMatchObject({ code: 0 });
+      expect(await capstan(['ssh', 'web', '--', `chmod +x /tmp/${name}`])).toMatchObject({ code: 0 });
+    };
+    if (!existsSync('/usr/lib/openssh/sftp-server')) {
+      const missing = await openSsh('sftp', ['web.capstan']);
+      expect([missing.code, missing.stderr]).toEqual([255, expect.stringContaining('there is no sftp-server in this unit')]);
+    }
+    await put(tools['sftp-server'], 'sftp-server');
+    const batch = 'put -r tree /tmp/by-sftp\nget /tmp/by-sftp/inner/data by-sftp\n';
+    const path = 'SetEnv=PATH=/tmp:/usr/local/bin:/usr/bin:/bin';
+    expect(await openSsh('sftp', ['-b', '-', '-o', path, 'web.capstan'], batch)).toMatchObject({
+      code: 0,
+    });
+    expect(readFileSync(directory.join('by-sftp')).equals(bytes)).toBe(true);
+    await put(tools.rsync, 'rsync');
+    const rsync = (...args: string[]) =>
+      run(tools.rsync, ['-a', '--rsync-path=/tmp/rsync', '-e', `ssh -F ${configuration}`, ...args], options);
+    expect(await rsync('tree/', 'web.capstan:/tmp/synced')).toMatchObject({ code: 0, stderr: '' });
+    expect(await rsync('web.capstan:/tmp/synced/', 'synced')).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(join(directory.path, 'synced/inner/data')).equals(bytes)).toBe(true);
+    // As a remote shell of its own, without any configuration.
+    const plain = await run(
+      tools.rsync,
+      ['-a', '--rsync-path=/tmp/rsync', '-e', `${process.execPath} ${capstanProgram} ssh`, 'web:/tmp/synced/', 'again'],
+      options,
+    );
+    expect(plain).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(join(directory.path, 'again/a b'), 'utf8')).toBe('x');
+  });
+
+  test('ports of the unit are reached, and no other host', async () => {
+    const port = await freePort();
+    await using forwarding = new Child(
+      'ssh -L',
+      ['ssh', '-F', configuration, '-N', '-L', `${port}:localhost:8080`, '-L', `${await freePort()}:localhost:1`, 'web.capstan'],
+      {
+        environment,
+      },
+    );
+    await vi.waitFor(async () => expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('page of the unit\n'), patience);
+    const elsewhere = await openSsh('ssh', ['-W', '10.0.0.1:80', 'web.capstan']);
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([
+      255,
+      expect.stringContaining('expected localhost, which is the unit itself, found "10.0.0.1"'),
+    ]);
+    await forwarding.stop();
+  });
+
+  test('says what is wrong: no such unit, no right to enter it', async () => {
+    expect(await capstan(['ssh', 'nobody', '--', 'true'])).toMatchObject({
+      code: 255,
+      stderr: expect.stringContaining('there is no unit nobody here'),
+    });
+    const kubectl = (...args: string[]) => output(tools.kubectl, args, options);
+    await kubectl('create', 'serviceaccount', 'reader');
+    await kubectl('create', 'clusterrolebinding', 'reader', '--clusterrole=viewer', '--serviceaccount=default:reader');
+    await kubectl('config', 'set-credentials', 'reader', `--token=${(await kubectl('create', 'token', 'reader')).trim()}`);
+    const cluster = await kubectl('config', 'view', '--minify', '-o', 'jsonpath={.contexts[0].context.cluster}');
+    await kubectl('config', 'set-context', 'reader', '--user=reader', `--cluster=${cluster}`);
+    const refused = await capstan(['ssh', '--context', 'reader', 'web', '--', 'true']);
+    expect([refused.code, refused.stderr]).toEqual([
+      255,
+      expect.stringMatching(
+        /^capstan: pods "web" is forbidden: User "system:serviceaccount:default:reader" cannot get resource "pods\/exec"/,
+      ),
+    ]);
+    const forward = await capstan(['ssh', '--context', 'reader', '-o', 'ExitOnForwardFailure=yes', '-W', 'localhost:8080', 'web']);
+    expect([forward.code, forward.stderr]).toEqual([255, expect.stringContaining('administratively prohibited: pods "web" is forbidden')]);
+  });
+
+  test("config --write includes the block in the user's own configuration, once", async () => {
+    mkdirSync(directory.join('.ssh'), { mode: 0o700 });
+    writeFileSync(directory.join('.ssh/config'), 'Host other\n  User me\n');
+    for (let times = 0; times < 2; times++) expect(await capstan(['ssh', 'config', '--write'])).toMatchObject({ code: 0 });
+    const included = directory.join('.config/capstan/ssh/config');
+    expect(readFileSync(directory.join('.ssh/config'), 'utf8')).toBe(`Include "${included}"\n\nHost other\n  User me\n`);
+    const { stdout } = await run('ssh', ['-F', directory.join('.ssh/config'), 'web.capstan', 'echo included'], options);
+    expect(stdout).toBe('included\n');
+  });
+});
