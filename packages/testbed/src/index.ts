@@ -7,6 +7,7 @@ export { buildUnitImage, deleteStorage, podmanEnvironment } from './containers/p
 export { startRegistry, type TestRegistry } from './containers/registry.ts';
 export { startControllerManager } from './controller-manager.ts';
 export { distributionEnvironment, distributionProblem, prepareHost } from './distributions/host.ts';
+export { buildKubeadmRelease, kubeadmProblem, startRuntime, writeKubeletPatch } from './distributions/kubeadm.ts';
 export { buildRelease, type Release } from './distributions/release.ts';
 export { type EtcdCluster, type EtcdOptions, startEtcd } from './etcd.ts';
 export type { Host, HostOptions } from './hosts/host.ts';

@@ -1,24 +1,35 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type AdapterMember, type AdapterRegistration, builtInAdapters } from '@capstan/apps';
+import type { JsonObject } from '@capstan/machinery/objects';
 import {
+  buildKubeadmRelease,
   buildRelease,
   distributionEnvironment,
   distributionProblem,
   type Host,
   HostNetwork,
   prepareHost,
+  startRuntime,
   temporaryDirectory,
+  writeKubeletPatch,
 } from '@capstan/testbed';
 import { PlanRunner } from './plan-runner.ts';
 
-export type Program = 'rke2' | 'k3s';
+export type Program = 'rke2' | 'k3s' | 'kubeadm';
 
 export const registration: AdapterRegistration = builtInAdapters.find(({ adapter }) => adapter.name === 'kubernetes')!;
 
 /** Why no cluster can be tested here; undefined if one can. */
 export const clusterProblem = async (needs: { readonly builds?: boolean } = {}): Promise<string | undefined> =>
   (await HostNetwork.problem()) ?? (await distributionProblem(needs));
+
+/** kubectl on a server, as the administrator. */
+const administrators: Readonly<Record<Program, readonly string[]>> = {
+  rke2: ['/var/lib/rancher/rke2/bin/kubectl', '--kubeconfig', '/etc/rancher/rke2/rke2.yaml'],
+  k3s: ['k3s', 'kubectl', '--kubeconfig', '/etc/rancher/k3s/k3s.yaml'],
+  kubeadm: ['/var/lib/capstan-apps/kubeadm/bin/kubectl', '--kubeconfig', '/etc/kubernetes/admin.conf'],
+};
 
 /** Pretended hosts, and an instance that the plans of the adapter deploy on them. */
 export class KubernetesHosts implements AsyncDisposable {
@@ -35,10 +46,10 @@ export class KubernetesHosts implements AsyncDisposable {
   }
 
   /** The hosts are called `gpu-1`, `gpu-2` and so on. */
-  static async start(program: Program, count: number): Promise<KubernetesHosts> {
+  static async start(program: Program, count: number, parameters: JsonObject = {}): Promise<KubernetesHosts> {
     await using stack = new AsyncDisposableStack();
     const directory = stack.use(temporaryDirectory('release'));
-    const release = await buildRelease(program, directory.path);
+    const release = program === 'kubeadm' ? await buildKubeadmRelease(directory.path) : await buildRelease(program, directory.path);
     const hashes = Object.entries(release.files).map(
       ([name, path]) => [name, createHash('sha256').update(readFileSync(path)).digest('hex')] as const,
     );
@@ -52,6 +63,10 @@ export class KubernetesHosts implements AsyncDisposable {
       const host = await network.addHost(`gpu-${index}`, { environment });
       hosts.set(host.name, host);
       groups.use(await prepareHost(host));
+      if (program === 'kubeadm') {
+        await startRuntime(host);
+        writeKubeletPatch(host);
+      }
     }
     const instance = {
       id: 'f0a1',
@@ -62,7 +77,7 @@ export class KubernetesHosts implements AsyncDisposable {
       version: release.version,
       artifacts: Object.fromEntries(hashes),
       placement: {},
-      parameters: {},
+      parameters,
     };
     const artifacts = new Map(hashes.map(([name, hash]) => [hash, release.files[name]!]));
     const runner = stack.use(new PlanRunner(registration, instance, { hosts, artifacts }));
@@ -87,6 +102,11 @@ export class KubernetesHosts implements AsyncDisposable {
     this.runner.members.push(member);
   }
 
+  /** Writes the settings of this machine for the kubelet of kubeadm, which a removal deletes. */
+  settle(node: string): void {
+    writeKubeletPatch(this.host(node));
+  }
+
   /** Lets the next operation remove a member. */
   drop(node: string): void {
     const index = this.runner.members.findIndex(({ name }) => name === `lab-${node}`);
@@ -95,8 +115,7 @@ export class KubernetesHosts implements AsyncDisposable {
 
   /** Runs kubectl on the first host, as the administrator. */
   async kubectl(...args: string[]): Promise<string> {
-    const kubectl = this.program === 'k3s' ? ['k3s', 'kubectl'] : ['/var/lib/rancher/rke2/bin/kubectl'];
-    const command = [...kubectl, '--kubeconfig', `/etc/rancher/${this.program}/${this.program}.yaml`, ...args];
+    const command = [...administrators[this.program], ...args];
     const { code, stdout, stderr } = await this.host('gpu-1').run(command, { timeout: 60_000 });
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
     return stdout.trim();

@@ -102,7 +102,7 @@ export class PlanRunner implements AsyncDisposable {
     const { content } = this.#registration.scripts().find((one) => one.name === name)!;
     const path = `/run/scripts/${name}`;
     host.write(path, content, 0o755);
-    const { code, stdout, stderr } = await host.run([path, ...args], { timeout: 110_000 });
+    const { code, stdout, stderr } = await host.run([path, ...args], { timeout: 280_000 });
     return { code, output: stdout + stderr };
   }
 
@@ -119,6 +119,9 @@ export class PlanRunner implements AsyncDisposable {
   }
 
   #filled(text: string): string {
-    return text.replaceAll(/\$\{secret:([a-z-]+)\}/g, (_, name: string) => this.secrets[name] ?? `missing ${name}`);
+    return text.replaceAll(/\$\{(secret|fact):([a-z-]+)\}/g, (_, kind: 'secret' | 'fact', name: string) => {
+      const values = kind === 'secret' ? this.secrets : this.facts;
+      return values[name] ?? `missing ${name}`;
+    });
   }
 }

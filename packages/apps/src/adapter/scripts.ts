@@ -11,15 +11,28 @@ export interface AdapterScript {
 }
 
 const extension = '.sh';
+const shared = `common${extension}`;
+/** The line by which a script of an adapter uses the shared file. */
+const sharing = `. ./${shared}\n`;
 
 /**
  * The scripts in `adapters/<adapter>/scripts`: `probe.sh` of the adapter `slurm` is the NodeScript `slurm-probe`. The first comment after the line with the interpreter describes
- * it. The build copies the folders to where this finds them.
+ * it. `common.sh` is no script of its own: a NodeScript is one file, so it replaces the line `. ./common.sh` of others. The build copies the folders to where this finds them.
  */
 export function scriptsOf(adapter: string): readonly AdapterScript[] {
   const folder = join(import.meta.dirname, '../adapters', adapter, 'scripts');
   const files = readdirSync(folder).filter((file) => file.endsWith(extension));
-  return files.sort().map((file) => script(`${adapter}-${file.slice(0, -extension.length)}`, readFileSync(join(folder, file), 'utf8')));
+  const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
+  const common = files.includes(shared) ? read(shared) : '';
+  return files
+    .filter((file) => file !== shared)
+    .sort()
+    .map((file) =>
+      script(
+        `${adapter}-${file.slice(0, -extension.length)}`,
+        read(file).replace(sharing, () => common),
+      ),
+    );
 }
 
 export function script(name: string, content: string): AdapterScript {

@@ -22,8 +22,29 @@ export interface ImageDescription {
 
 /** Builds an image from a static busybox and further files, without a registry: an OCI archive that `ctr images import` accepts. */
 export async function buildImage(busybox: string, description: ImageDescription, archive: string): Promise<void> {
+  await buildImages(busybox, [description], archive);
+}
+
+/** The same, for several images in one archive. */
+export async function buildImages(busybox: string, descriptions: readonly ImageDescription[], archive: string): Promise<void> {
   using work = temporaryDirectory('image');
-  const layer = await layerOf(busybox, description, work.path);
+  const layout = work.join('layout');
+  mkdirSync(join(layout, 'blobs/sha256'), { recursive: true });
+  const manifests: object[] = [];
+  for (const description of descriptions) {
+    using parts = temporaryDirectory('layer');
+    const manifest = putImage(layout, description, await layerOf(busybox, description, parts.path));
+    manifests.push(...description.names.map((name) => ({ ...manifest, annotations: { 'io.containerd.image.name': name } })));
+  }
+  writeFileSync(join(layout, 'index.json'), json({ schemaVersion: 2, manifests }));
+  writeFileSync(join(layout, 'oci-layout'), json({ imageLayoutVersion: '1.0.0' }));
+  await output('tar', ['-cf', archive, '-C', layout, '.']);
+}
+
+const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
+
+/** Writes the parts of an image to an OCI layout, and returns the description of its manifest. */
+function putImage(layout: string, description: ImageDescription, layer: Buffer): object {
   const { entrypoint, command, directory = '/', environment = [], user = '' } = description;
   const config = {
     architecture: process.arch === 'x64' ? 'amd64' : process.arch,
@@ -37,15 +58,12 @@ export async function buildImage(busybox: string, description: ImageDescription,
     },
     rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
   };
-  const layout = work.join('layout');
-  mkdirSync(join(layout, 'blobs/sha256'), { recursive: true });
   const put = (content: Buffer, mediaType: string): { mediaType: string; digest: string; size: number } => {
     const digest = digestOf(content);
     writeFileSync(join(layout, 'blobs', digest.replace(':', '/')), content);
     return { mediaType, digest, size: content.length };
   };
-  const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
-  const manifest = put(
+  return put(
     json({
       schemaVersion: 2,
       mediaType: 'application/vnd.oci.image.manifest.v1+json',
@@ -54,10 +72,6 @@ export async function buildImage(busybox: string, description: ImageDescription,
     }),
     'application/vnd.oci.image.manifest.v1+json',
   );
-  const manifests = description.names.map((name) => ({ ...manifest, annotations: { 'io.containerd.image.name': name } }));
-  writeFileSync(join(layout, 'index.json'), json({ schemaVersion: 2, manifests }));
-  writeFileSync(join(layout, 'oci-layout'), json({ imageLayoutVersion: '1.0.0' }));
-  await output('tar', ['-cf', archive, '-C', layout, '.']);
 }
 
 /** One layer with busybox under all its names, and the files. */

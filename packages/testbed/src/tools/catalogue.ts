@@ -32,7 +32,9 @@ export type ToolName =
   | 'kube-scheduler'
   | 'kube-proxy'
   | 'kubelet'
+  | 'kubeadm'
   | 'agnhost'
+  | 'sample-device-plugin'
   | 'coredns'
   | 'e2e.test'
   | 'kubectl-ws'
@@ -115,9 +117,14 @@ const described: readonly ToolDescription[] = [
   kubernetes('kube-scheduler'),
   kubernetes('kube-proxy'),
   kubernetes('kubelet'),
+  kubernetes('kubeadm'),
   {
     ...kubernetes('agnhost'),
     go: { module: 'kubernetes', package: 'k8s.io/kubernetes/test/images/agnhost', linkerFlags: '-s -w' },
+  },
+  {
+    ...kubernetes('sample-device-plugin'),
+    go: { module: 'kubernetes', package: 'k8s.io/kubernetes/test/images/sample-device-plugin', linkerFlags: '-s -w' },
   },
   {
     ...kubernetes('e2e.test'),

@@ -1,6 +1,6 @@
 import type { NewApp } from '../../adapter/registration.ts';
 import { type AdapterScript, exactScripts } from '../../adapter/scripts.ts';
-import { artifactDirectory, configDirectory, type Distribution, dataDirectory, launcher } from './distribution.ts';
+import { artifactDirectory, type Distribution, launcher } from './distribution.ts';
 import { placementSchema } from './placement.ts';
 import { parametersSchema } from './settings.ts';
 
@@ -19,7 +19,9 @@ const exclusions = [
   'A stable address of the API for clients outside the platform.',
 ];
 
-const operations: NonNullable<NewApp['spec']['operations']> = [
+type Operations = NonNullable<NewApp['spec']['operations']>;
+
+const operations: Operations = [
   {
     name: 'drain',
     title: 'Drain',
@@ -62,16 +64,21 @@ const operations: NonNullable<NewApp['spec']['operations']> = [
   },
 ];
 
+export const snapshotOperations = new Set(['snapshot', 'restore']);
+
+export const operationsOf = ({ hasSnapshots }: Distribution): Operations =>
+  operations.filter(({ name }) => hasSnapshots || !snapshotOperations.has(name));
+
 /** The entry of the catalog for a distribution. Its owner adds versions with the hashes of their files. */
 export function appOf(distribution: Distribution, scripts: readonly AdapterScript[]): NewApp {
-  const { program, displayName, version, services, artifacts } = distribution;
+  const { program, displayName, version, services, artifacts, mostServers, configDirectory, configFile, dataDirectory } = distribution;
   const files = artifacts.filter(({ isRequired }) => isRequired).map(({ name }) => name);
   return {
     metadata: { name: program },
     spec: {
       displayName,
       description:
-        `A Kubernetes cluster of ${program} on your own allocations: one server, or an odd number of them, and any number of agents. You operate it. ` +
+        `A Kubernetes cluster of ${program} on your own allocations: one server${mostServers > 1 ? ', or an odd number of them,' : ''} and any number of agents. You operate it. ` +
         `Versions need the files ${files.join(', ')} of the release as artifacts; nodes download nothing from elsewhere.`,
       support: 'self-managed',
       promises,
@@ -79,16 +86,16 @@ export function appOf(distribution: Distribution, scripts: readonly AdapterScrip
       adapter: { builtIn: 'kubernetes' },
       versions: [{ name: version, isDefault: true }],
       placement: placementSchema,
-      parameters: parametersSchema,
+      parameters: parametersSchema(distribution),
       components: [
-        { name: 'server', title: 'Server', minimum: 1, maximum: 7 },
+        { name: 'server', title: 'Server', minimum: 1, maximum: mostServers },
         { name: 'agent', title: 'Agent', minimum: 0, maximum: 500 },
       ],
-      operations,
+      operations: operationsOf(distribution),
       permitted: {
         scripts: exactScripts(scripts),
-        paths: [configDirectory(distribution), dataDirectory(distribution), artifactDirectory(distribution), `/usr/local/bin/${program}`],
-        services: Object.values(services),
+        paths: [configDirectory, configFile, dataDirectory, artifactDirectory(distribution), `/usr/local/bin/${program}`],
+        services: [...new Set(Object.values(services))],
         commands: [launcher(distribution)],
       },
       access: ['kubeconfig', 'endpoint'],

@@ -1,19 +1,29 @@
 /** A program that runs a Kubernetes cluster. Everything else in this adapter is the same for all of them. */
 export interface Distribution {
-  readonly program: 'rke2' | 'k3s';
+  readonly program: 'rke2' | 'k3s' | 'kubeadm';
   readonly displayName: string;
   /** The port of the supervisor, which members join by. */
   readonly supervisorPort: number;
   readonly services: Readonly<Record<Role, string>>;
   /** Ports that must be free before the installation. */
   readonly ports: Readonly<Record<Role, readonly number[]>>;
+  readonly mostServers: number;
   /** Whether the first server must ask for an etcd of its own; snapshots need it. */
   readonly needsClusterInit: boolean;
+  /** Whether a step of its own forms the cluster; the service does it otherwise. */
+  readonly needsForming: boolean;
+  /** Whether it can save and restore snapshots of etcd. */
+  readonly hasSnapshots: boolean;
+  /** Names of `parameters`. */
+  readonly parameters: readonly string[];
   /** Parts that the platform switches off, because it promises nothing about them. */
   readonly disabled: readonly string[];
   readonly artifacts: readonly ArtifactPlace[];
   /** The version in the catalog until its owner adds others. */
   readonly version: string;
+  readonly configDirectory: string;
+  readonly configFile: string;
+  readonly dataDirectory: string;
 }
 
 export type Role = 'server' | 'agent';
@@ -30,7 +40,33 @@ export interface ArtifactPlace {
 /** The port of the Kubernetes API. */
 export const apiPort = 6443;
 
+/** Where the installer finds its files. */
+const artifactsOf = (program: Distribution['program']): string => `/var/lib/capstan-apps/${program}`;
+
+const rancher = {
+  mostServers: 7,
+  needsForming: false,
+  hasSnapshots: true,
+  parameters: [
+    'cluster-cidr',
+    'service-cidr',
+    'cluster-dns',
+    'tls-san',
+    'disable',
+    'etcd-snapshot-schedule-cron',
+    'etcd-snapshot-retention',
+  ],
+} as const;
+
+const placesOf = (program: 'rke2' | 'k3s') => ({
+  configDirectory: `/etc/rancher/${program}`,
+  configFile: `/etc/rancher/${program}/config.yaml`,
+  dataDirectory: `/var/lib/rancher/${program}`,
+});
+
 const rke2: Distribution = {
+  ...rancher,
+  ...placesOf('rke2'),
   program: 'rke2',
   displayName: 'Self-managed Kubernetes (RKE2)',
   supervisorPort: 9345,
@@ -48,6 +84,8 @@ const rke2: Distribution = {
 };
 
 const k3s: Distribution = {
+  ...rancher,
+  ...placesOf('k3s'),
   program: 'k3s',
   displayName: 'Self-managed Kubernetes (k3s)',
   supervisorPort: apiPort,
@@ -69,19 +107,46 @@ const k3s: Distribution = {
   version: 'v1.34.1+k3s1',
 };
 
-export const distributions: readonly Distribution[] = [rke2, k3s];
+const program = (name: string): ArtifactPlace => ({
+  name,
+  isRequired: true,
+  mode: '0755',
+  path: `${artifactsOf('kubeadm')}/bin/${name}`,
+});
+
+const kubeadm: Distribution = {
+  program: 'kubeadm',
+  displayName: 'Self-managed Kubernetes (kubeadm)',
+  supervisorPort: apiPort,
+  services: { server: 'kubelet', agent: 'kubelet' },
+  ports: { server: [apiPort, 2379, 2380, 10250, 10257, 10259], agent: [10250] },
+  // Agents of several servers need an address that outlives each of them, which the platform does not have.
+  mostServers: 1,
+  needsClusterInit: false,
+  needsForming: true,
+  hasSnapshots: false,
+  parameters: ['cluster-cidr', 'service-cidr', 'tls-san', 'ignore-preflight-errors'],
+  disabled: [],
+  artifacts: [
+    ...['kubeadm', 'kubelet', 'kubectl'].map(program),
+    { name: 'images.tar', isRequired: true, mode: '0644' },
+    { name: 'network.yaml', isRequired: false, mode: '0644' },
+  ],
+  version: 'v1.34.1',
+  configDirectory: '/etc/kubernetes',
+  configFile: `${artifactsOf('kubeadm')}/config.yaml`,
+  dataDirectory: '/var/lib/kubelet',
+};
+
+export const distributions: readonly Distribution[] = [rke2, k3s, kubeadm];
 
 /** The distribution of an App, which has the name of the program. */
 export function distributionOf(app: string): Distribution {
-  const found = distributions.find(({ program }) => program === app);
+  const found = distributions.find(({ program: name }) => name === app);
   if (found === undefined) throw new Error(`there is no distribution ${app}`);
   return found;
 }
 
-export const configDirectory = ({ program }: Distribution): string => `/etc/rancher/${program}`;
-export const configFile = (distribution: Distribution): string => `${configDirectory(distribution)}/config.yaml`;
-export const dataDirectory = ({ program }: Distribution): string => `/var/lib/rancher/${program}`;
-/** Where the installer finds its files. */
-export const artifactDirectory = ({ program }: Distribution): string => `/var/lib/capstan-apps/${program}`;
+export const artifactDirectory = (distribution: Distribution): string => artifactsOf(distribution.program);
 /** Starts the program with its log in `/var/log`. The script `install` writes it, for machines without systemd. */
 export const launcher = (distribution: Distribution): string => `${artifactDirectory(distribution)}/service`;

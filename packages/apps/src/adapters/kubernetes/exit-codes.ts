@@ -4,6 +4,7 @@ export type ScriptName =
   | 'keep'
   | 'install'
   | 'unit'
+  | 'form'
   | 'halt'
   | 'wait'
   | 'join-token'
@@ -27,9 +28,11 @@ export const exitCodes: Readonly<Partial<Record<ScriptName, Readonly<Record<stri
     '23': 'LeftoverState',
     '24': 'FirewallActive',
     '25': 'ArchitectureNotSupported',
+    '26': 'ContainerRuntimeMissing',
   },
   install: { '30': 'ArtifactMissing', '31': 'InstallFailed', '32': 'WrongVersion' },
   unit: { '35': 'UnitMissing', '36': 'UnitFailed' },
+  form: { '44': 'TokenRejected', '46': 'InitFailed', '47': 'JoinFailed', '48': 'NetworkNotApplied', '49': 'ResetFailed' },
   wait: { '40': 'ServiceFailed', '41': 'ApiNotReady', '42': 'NodeNotReady', '43': 'NodePasswordRejected', '44': 'TokenRejected' },
   'join-token': { '45': 'TokenMissing' },
   access: { '50': 'KubeconfigMissing', '51': 'AccessNotGranted' },

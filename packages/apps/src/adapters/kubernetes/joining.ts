@@ -1,6 +1,6 @@
 import { type AdapterMember, AdapterProblem } from '../../adapter/contract.ts';
 import { type Draft, type Stages, stepId } from '../../adapter/stages.ts';
-import { artifactDirectory, configFile } from './distribution.ts';
+import { artifactDirectory } from './distribution.ts';
 import { configOf, fixedSettings, settingsFact } from './settings.ts';
 import { type Context, type Extras, initFact, roleOf, run, service } from './steps.ts';
 
@@ -76,20 +76,28 @@ function fetchArtifacts({ distribution, request }: Context, member: AdapterMembe
 /** Writes the configuration of a member. The first server joins nobody. */
 export function configure(context: Context, member: AdapterMember, extras: Extras = {}): Draft {
   const { distribution, request, servers } = context;
-  const [first] = servers;
-  const joins = member.name === first?.name ? undefined : first;
   return {
     id: stepId('configure', member),
     title: `Write the configuration of ${member.node.name}`,
     member: member.name,
     type: 'file.write',
     task: {
-      path: configFile(distribution),
-      content: configOf({ distribution, instance: request.instance, member, servers, joins }),
+      path: distribution.configFile,
+      content: configOf({ distribution, instance: request.instance, member, servers }),
       mode: '0600',
     },
     ...extras,
   };
+}
+
+/** Makes a member a part of the cluster, where its service does not do that itself. */
+export function form(context: Context, member: AdapterMember, extras: Extras = {}): Draft[] {
+  const { distribution, request } = context;
+  if (!distribution.needsForming) return [];
+  const role = roleOf(member);
+  const title = role === 'server' ? `Make a cluster on ${member.node.name}` : `Let ${member.node.name} join the cluster`;
+  const step = { script: 'form', title, arguments: [role, request.instance.id], deadline: '20m', attempts: 2 } as const;
+  return [run(context, member, { ...step, ...extras })];
 }
 
 /** Waits until the service of a member works. */
@@ -109,12 +117,12 @@ export function wait(context: Context, member: AdapterMember, extras: Extras = {
 /** Starts the first server, and takes the tokens by which the others join: they contain the hash of the cluster's authority. */
 export function bootstrap(stages: Stages, context: Context, server: AdapterMember): void {
   const extras: Extras = { phase: 'server_bootstrapping' };
+  const intervening: Extras = { ...extras, onFailure: 'intervene', instructions: bootstrapInstructions };
   stages
     .stage(configure(context, server, extras))
     .stage(...service(context, server, 'running', extras))
-    .stage(
-      wait(context, server, { ...extras, code: 'ServerBootstrapTimeout', onFailure: 'intervene', instructions: bootstrapInstructions }),
-    );
+    .stage(...form(context, server, intervening))
+    .stage(wait(context, server, { ...intervening, code: 'ServerBootstrapTimeout' }));
   takeTokens(stages, context, server);
 }
 
@@ -128,7 +136,19 @@ export function takeTokens(stages: Stages, context: Context, server: AdapterMemb
       keepsSecret: `${kind}-join-token`,
       phase: 'server_ready_for_agent_join',
     });
-  stages.stage(take('agent'), take('server'));
+  if (!context.distribution.needsForming) {
+    stages.stage(take('agent'), take('server'));
+    return;
+  }
+  const authority = run(context, server, {
+    script: 'join-token',
+    verb: 'take-authority',
+    title: 'Take the hash of the authority of the cluster',
+    arguments: ['authority'],
+    keepsFact: 'authority',
+    phase: 'server_ready_for_agent_join',
+  });
+  stages.stage(take('agent'), authority);
 }
 
 /** Joins further servers, one at a time: etcd accepts one new member only when all others are there. */
@@ -157,6 +177,7 @@ export function joinAgents(stages: Stages, context: Context, agents: readonly Ad
           ...install(context, agent),
           [configure(context, agent, requested)],
           service(context, agent, 'running', joining),
+          form(context, agent, joining),
           [wait(context, agent, { ...joining, code: 'AgentJoinTimeout' })],
         ]),
     );

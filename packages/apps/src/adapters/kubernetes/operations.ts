@@ -4,6 +4,7 @@ import {
   bootstrap,
   configure,
   deliverAccess,
+  form,
   install,
   joinAgents,
   joinServers,
@@ -13,7 +14,7 @@ import {
   wait,
 } from './joining.ts';
 import { drain, erase, forget, remove } from './leaving.ts';
-import { type Context, run, service } from './steps.ts';
+import { type Context, roleOf, run, service } from './steps.ts';
 
 /** Each returns its steps, in order. */
 export type Operation = (context: Context) => Stages;
@@ -44,7 +45,14 @@ export const reconcile: Operation = (context) => {
   const { servers, agents } = context;
   const members = [...servers, ...agents].filter(({ hasJoined }) => hasJoined);
   return stages
-    .chains(members.map((member) => [...install(context, member), [configure(context, member)], service(context, member, 'running')]))
+    .chains(
+      members.map((member) => [
+        ...install(context, member),
+        [configure(context, member)],
+        service(context, member, 'running'),
+        form(context, member),
+      ]),
+    )
     .stage(...members.map((member) => wait(context, member, member.component === 'agent' ? { onFailure: 'degrade' } : {})))
     .stage(...deliverAccess(context, servers));
 };
@@ -65,6 +73,7 @@ export const repair: Operation = (context) => {
     .chains([install(context, member)])
     .stage(configure(context, member))
     .stage(...service(context, member, 'running'))
+    .stage(...form(context, member))
     .stage(wait(context, member, { code: isAgent ? 'AgentJoinTimeout' : 'ServerBootstrapTimeout' }));
   return isAgent ? stages : stages.stage(...deliverAccess(context, [member]));
 };
@@ -184,10 +193,18 @@ export const rotateCertificates: Operation = (context) => {
   for (const member of [...context.servers, ...context.agents])
     stages
       .stage(...service(context, member, 'stopped'))
-      .stage(run(context, member, { script: 'rotate', title: `Renew the certificates of ${member.node.name}`, deadline: '5m' }))
+      .stage(
+        run(context, member, {
+          script: 'rotate',
+          title: `Renew the certificates of ${member.node.name}`,
+          arguments: [roleOf(member)],
+          deadline: '5m',
+        }),
+      )
       .stage(...service(context, member, 'running'))
       .stage(wait(context, member));
-  return stages;
+  // Copies of the certificates are renewed too.
+  return stages.stage(...deliverAccess(context, context.servers));
 };
 
 function theMember({ request }: Context): AdapterMember {

@@ -1,4 +1,5 @@
 import { type AdapterAllocation, type AdapterInstance, AdapterProblem, type MembersAnswer } from '../../adapter/contract.ts';
+import { distributionOf } from './distribution.ts';
 
 interface Placement {
   readonly servers: readonly string[];
@@ -30,6 +31,9 @@ export const placementSchema = {
 /** The members that a placement asks for, the servers first. */
 export function membersOf(instance: AdapterInstance, allocations: readonly AdapterAllocation[]): MembersAnswer {
   const { servers, agents } = placementOf(instance);
+  const { program, mostServers } = distributionOf(instance.app);
+  if (servers.length > mostServers)
+    throw new AdapterProblem('TooManyServers', `expected at most ${mostServers} servers of ${program}, found ${servers.length}`);
   const all = [...servers, ...agents];
   const twice = all.find((name, index) => all.indexOf(name) !== index);
   if (twice !== undefined) {

@@ -1,4 +1,6 @@
 import { type AdapterMember, AdapterProblem, type Plan, type PlanRequest, type WantedSecret } from '../../adapter/contract.ts';
+import { snapshotOperations } from './catalog.ts';
+import { serversOf } from './config-request.ts';
 import { distributionOf } from './distribution.ts';
 import {
   change,
@@ -52,7 +54,8 @@ const changing = new Set(['deploy', 'change']);
 export function planOf(request: PlanRequest): Plan {
   const { instance, operation, facts, members } = request;
   const found = Object.hasOwn(operations, operation.type) ? operations[operation.type] : undefined;
-  if (found === undefined) throw new AdapterProblem('OperationNotSupported', `this app has no operation ${operation.type}`);
+  const lacks = snapshotOperations.has(operation.type) && !distributionOf(instance.app).hasSnapshots;
+  if (found === undefined || lacks) throw new AdapterProblem('OperationNotSupported', `this app has no operation ${operation.type}`);
   const isRemoval = operation.type === 'decommission';
   if (!isRemoval) {
     checkUnchanged(instance, facts);
@@ -75,11 +78,10 @@ export function planOf(request: PlanRequest): Plan {
 
 function contextOf(request: PlanRequest): Context {
   const wanted = request.members.filter(({ isWanted }) => isWanted);
-  const servers = wanted.filter(({ component }) => component === 'server');
   return {
     distribution: distributionOf(request.instance.app),
     request,
-    servers: [...servers.filter(({ hasJoined }) => hasJoined), ...servers.filter(({ hasJoined }) => !hasJoined)],
+    servers: serversOf(request.members),
     agents: wanted.filter(({ component }) => component === 'agent'),
     unwanted: request.members.filter(({ isWanted }) => !isWanted),
   };

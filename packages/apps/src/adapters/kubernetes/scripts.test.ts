@@ -17,11 +17,12 @@ test.each(scripts.map(({ name, content }) => [name, content] as const))(
   },
 );
 
-test('both apps are labelled self-managed, promise no storage, and permit only these scripts', () => {
+test('all apps are labelled self-managed, promise no storage, and permit only these scripts', () => {
   const apps = kubernetesRegistration.apps();
   expect(apps.map(({ metadata, spec }) => [metadata.name, spec.displayName, spec.support])).toEqual([
     ['rke2', 'Self-managed Kubernetes (RKE2)', 'self-managed'],
     ['k3s', 'Self-managed Kubernetes (k3s)', 'self-managed'],
+    ['kubeadm', 'Self-managed Kubernetes (kubeadm)', 'self-managed'],
   ]);
   for (const { spec } of apps) {
     expect(spec.exclusions?.join()).toContain('StorageClasses');

@@ -1,29 +1,35 @@
 import type { JsonObject } from '@capstan/machinery/objects';
 import { type AdapterInstance, type AdapterMember, AdapterProblem, type Facts } from '../../adapter/contract.ts';
+import { type ConfigRequest, joinedServer } from './config-request.ts';
 import { apiPort, type Distribution } from './distribution.ts';
+import { kubeadmConfig } from './kubeadm-config.ts';
 
 const network = { type: 'string', pattern: '^[0-9a-f.:]+/[0-9]{1,3}$' };
 const word = { type: 'string', minLength: 1, maxLength: 253, pattern: '^[A-Za-z0-9][A-Za-z0-9.:_-]*$' };
 
-/** JSON schema of `parameters`. Their names and meanings are those of the configuration file of the program. */
-export const parametersSchema = {
+/** All parameters. Their names and meanings are those of the configuration file or the options of the programs. */
+const parameters: Readonly<Record<string, JsonObject>> = {
+  'cluster-cidr': { ...network, description: 'Network of the pods, by default 10.42.0.0/16. Cannot be changed later.' },
+  'service-cidr': { ...network, description: 'Network of the services, by default 10.43.0.0/16. Cannot be changed later.' },
+  'cluster-dns': { ...word, description: 'Address of the DNS service, within service-cidr. Cannot be changed later.' },
+  'tls-san': { type: 'array', maxItems: 32, items: word, description: 'More names and addresses for the certificate of the API.' },
+  disable: { type: 'array', maxItems: 32, items: word, description: 'Packaged parts that are not deployed. Cannot be changed later.' },
+  'etcd-snapshot-schedule-cron': {
+    type: 'string',
+    maxLength: 64,
+    pattern: '^[0-9A-Za-z*/, @-]+$',
+    description: 'When snapshots are taken, by default every 12 hours.',
+  },
+  'etcd-snapshot-retention': { type: 'integer', minimum: 1, maximum: 1000, description: 'How many snapshots are kept, by default 5.' },
+  'ignore-preflight-errors': { type: 'array', maxItems: 32, items: word, description: 'Checks of kubeadm whose errors are only warnings.' },
+};
+
+/** JSON schema of `parameters`. */
+export const parametersSchema = (distribution: Distribution) => ({
   type: 'object',
   additionalProperties: false,
-  properties: {
-    'cluster-cidr': { ...network, description: 'Network of the pods, by default 10.42.0.0/16. Cannot be changed later.' },
-    'service-cidr': { ...network, description: 'Network of the services, by default 10.43.0.0/16. Cannot be changed later.' },
-    'cluster-dns': { ...word, description: 'Address of the DNS service, within service-cidr. Cannot be changed later.' },
-    'tls-san': { type: 'array', maxItems: 32, items: word, description: 'More names and addresses for the certificate of the API.' },
-    disable: { type: 'array', maxItems: 32, items: word, description: 'Packaged parts that are not deployed. Cannot be changed later.' },
-    'etcd-snapshot-schedule-cron': {
-      type: 'string',
-      maxLength: 64,
-      pattern: '^[0-9A-Za-z*/, @-]+$',
-      description: 'When snapshots are taken, by default every 12 hours.',
-    },
-    'etcd-snapshot-retention': { type: 'integer', minimum: 1, maximum: 1000, description: 'How many snapshots are kept, by default 5.' },
-  },
-};
+  properties: Object.fromEntries(distribution.parameters.map((name) => [name, parameters[name]!])),
+});
 
 /** Servers with different values of these form no cluster, and one that exists cannot change them. */
 const fixed = ['cluster-cidr', 'service-cidr', 'cluster-dns', 'disable'] as const;
@@ -58,18 +64,11 @@ export function checkUnchanged(instance: AdapterInstance, facts: Facts): void {
       );
 }
 
-export interface ConfigRequest {
-  readonly distribution: Distribution;
-  readonly instance: AdapterInstance;
-  readonly member: AdapterMember;
-  /** All servers of the instance. */
-  readonly servers: readonly AdapterMember[];
-  /** The server to join; undefined for the first one. */
-  readonly joins?: AdapterMember | undefined;
-}
-
 /** The configuration file of a member. Placeholders stand for secrets. */
-export function configOf({ distribution, instance, member, servers, joins }: ConfigRequest): string {
+export function configOf(request: ConfigRequest): string {
+  const { distribution, instance, member, servers } = request;
+  if (distribution.program === 'kubeadm') return kubeadmConfig(request);
+  const joins = joinedServer(request);
   const { parameters } = instance;
   const isServer = member.component === 'server';
   const common = {

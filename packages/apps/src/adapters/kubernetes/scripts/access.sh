@@ -1,16 +1,24 @@
 #!/bin/sh
 # Lets the node agent pass on requests of users, and gives the groups of the platform their roles in the cluster.
 set -eu
-program=$1 instance=$2
-data=/var/lib/rancher/$program
-PATH=/usr/local/bin:/opt/$program/bin:$PATH
-tls=$data/server/tls
+. ./common.sh
+instance=$2
+folder=/var/lib/capstan/apps/$instance
+umask 077
 
-kubectl() {
-  if [ -x "$data/bin/kubectl" ]; then "$data/bin/kubectl" "$@"; else "$program" kubectl "$@"; fi
-}
-
-for file in "$tls/server-ca.crt" "$tls/client-admin.crt" "$tls/client-admin.key"; do
+# kubeadm has the credentials of the administrator in a kubeconfig only.
+if [ "$program" = kubeadm ]; then
+  authority=$tls/ca.crt certificate=$folder/client.crt key=$folder/client.key
+  mkdir -p "$folder"
+  for pair in "client-certificate-data $certificate" "client-key-data $key"; do
+    [ -s "$admin" ] || break
+    kubectl --kubeconfig "$admin" config view --raw -o "jsonpath={.users[0].user.${pair% *}}" | base64 -d > "${pair#* }.new"
+    mv "${pair#* }.new" "${pair#* }"
+  done
+else
+  authority=$tls/server-ca.crt certificate=$tls/client-admin.crt key=$tls/client-admin.key
+fi
+for file in "$authority" "$certificate" "$key"; do
   [ -s "$file" ] || { echo "error: the server has not written $file" >&2; exit 50; }
 done
 
@@ -24,13 +32,9 @@ subjects: [{ apiGroup: rbac.authorization.k8s.io, kind: Group, name: "$1" }]
 END
 }
 
-{ binding capstan:admins cluster-admin; echo ---; binding capstan:viewers view; } |
-  kubectl --kubeconfig "/etc/rancher/$program/$program.yaml" --request-timeout 20s apply -f - ||
+{ binding capstan:admins cluster-admin; echo ---; binding capstan:viewers view; } | kubeadmin --request-timeout 20s apply -f - ||
   { echo "error: the cluster did not accept the roles of the platform" >&2; exit 51; }
 
-umask 077
-folder=/var/lib/capstan/apps/$instance
 mkdir -p "$folder"
-printf '{"port":6443,"authorityFile":"%s","certificateFile":"%s","keyFile":"%s"}\n' \
-  "$tls/server-ca.crt" "$tls/client-admin.crt" "$tls/client-admin.key" > "$folder/access.json.new"
+printf '{"port":6443,"authorityFile":"%s","certificateFile":"%s","keyFile":"%s"}\n' "$authority" "$certificate" "$key" > "$folder/access.json.new"
 mv "$folder/access.json.new" "$folder/access.json"

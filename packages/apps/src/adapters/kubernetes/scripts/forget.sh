@@ -1,27 +1,22 @@
 #!/bin/sh
 # Deletes a node from the cluster with the password by which the cluster knows it, or the etcd member of a server. Runs on a server.
 set -eu
-program=$1 node=$2 part=$3
-data=/var/lib/rancher/$program
-PATH=/usr/local/bin:/opt/$program/bin:$PATH
+. ./common.sh
+node=$2 part=$3
 
-kubectl() {
-  set -- --kubeconfig "/etc/rancher/$program/$program.yaml" "$@"
-  if [ -x "$data/bin/kubectl" ]; then "$data/bin/kubectl" "$@"; else "$program" kubectl "$@"; fi
-}
-
-kubectl --request-timeout 10s get --raw /readyz > /dev/null || { echo "error: the API of this server is not ready" >&2; exit 55; }
+kubeadmin --request-timeout 10s get --raw /readyz > /dev/null || { echo "error: the API of this server is not ready" >&2; exit 55; }
 if [ "$part" = etcd ]; then
-  [ -n "$(kubectl get node "$node" --ignore-not-found -o name)" ] || exit 0
-  kubectl annotate node "$node" --overwrite "etcd.$program.cattle.io/remove=true"
+  [ -n "$(kubeadmin get node "$node" --ignore-not-found -o name)" ] || exit 0
+  kubeadmin annotate node "$node" --overwrite "etcd.$program.cattle.io/remove=true"
   for attempt in $(seq 120); do
-    removed=$(kubectl get node "$node" -o "jsonpath={.metadata.annotations.etcd\\.$program\\.cattle\\.io/removed-node-name}" 2>/dev/null || :)
+    removed=$(kubeadmin get node "$node" -o "jsonpath={.metadata.annotations.etcd\\.$program\\.cattle\\.io/removed-node-name}" 2>/dev/null || :)
     [ -z "$removed" ] || exit 0
     sleep 1
   done
   echo "error: the etcd member of $node is still there after $attempt s; the others may have no quorum without it" >&2
   exit 58
 fi
-kubectl delete node "$node" --ignore-not-found --timeout 60s || { echo "error: the node $node could not be deleted from the cluster" >&2; exit 59; }
-kubectl --namespace kube-system delete secret "$node.node-password.$program" --ignore-not-found ||
+kubeadmin delete node "$node" --ignore-not-found --timeout 60s || { echo "error: the node $node could not be deleted from the cluster" >&2; exit 59; }
+[ "$program" != kubeadm ] || exit 0
+kubeadmin --namespace kube-system delete secret "$node.node-password.$program" --ignore-not-found ||
   { echo "error: the password of $node could not be deleted from the cluster" >&2; exit 59; }

@@ -1,9 +1,8 @@
 #!/bin/sh
-# Installs RKE2 or k3s from files that are on the node already. Nothing is downloaded, and nothing is started.
+# Installs RKE2, k3s or the programs of kubeadm from files that are on the node already. Nothing is downloaded, and nothing is started.
 set -eu
-program=$1 role=$2 version=$3
-own=/var/lib/capstan-apps/$program
-PATH=/usr/local/bin:/opt/$program/bin:$PATH
+. ./common.sh
+role=$2 version=$3
 
 fail() {
   code=$1
@@ -16,20 +15,74 @@ need() {
   [ -f "$1" ] || fail 30 "$1 is missing; the version $version of the catalog needs the artifact $(basename "$1")"
 }
 
-reported() {
-  "$program" --version 2>/dev/null | sed -n '1s/^.* version \([^ ]*\).*$/\1/p'
+# The node agent runs this where systemd does not.
+launcher() {
+  cat > "$own/service"
+  chmod 755 "$own/service"
 }
 
-need "$own/install.sh"
+launch_program() {
+  service='$program-$1'
+  [ "$program" != k3s ] || service='$([ "$1" = agent ] && echo k3s-agent || echo k3s)'
+  launcher << END
+#!/bin/sh
+program=$program
+PATH=/usr/local/bin:/opt/$program/bin:\$PATH
+exec "\$program" "\$1" --config "$config/config.yaml" >> "/var/log/$service.log" 2>&1
+END
+}
+
+# kubeadm starts no kubelet without systemd, so this waits until kubeadm has written its files.
+launch_kubelet() {
+  launcher << END
+#!/bin/sh
+PATH=$own/bin:\$PATH
+[ -d /run/systemd/system ] || exec >> /var/log/kubelet.log 2>&1
+until [ -s $data/config.yaml ] && [ -s $data/kubeadm-flags.env ] && { [ -s $member ] || [ -s $config/bootstrap-kubelet.conf ]; }; do sleep 1; done
+. $data/kubeadm-flags.env
+exec kubelet --bootstrap-kubeconfig=$config/bootstrap-kubelet.conf --kubeconfig=$member --config=$data/config.yaml \$KUBELET_KUBEADM_ARGS
+END
+  # kubeadm assumes systemd.
+  if [ ! -d /run/systemd/system ]; then
+    printf 'cgroupDriver: cgroupfs\n' > "$config/patches/kubeletconfiguration0+merge.yaml"
+    return
+  fi
+  cat > /etc/systemd/system/kubelet.service << END
+[Unit]
+Description=kubelet of a cluster that Capstan has deployed
+Wants=network-online.target
+After=network-online.target containerd.service
+[Service]
+ExecStart=$own/service
+Restart=always
+RestartSec=10
+[Install]
+WantedBy=multi-user.target
+END
+  systemctl daemon-reload
+}
+
+# Images that were not there before are removed with the instance.
+import_images() {
+  need "$own/images.tar"
+  ctr --namespace k8s.io images list --quiet | sort > "$own/images.before" || fail 31 "containerd does not answer"
+  # Not unpacked: containerd does that later, with the snapshotter of its own settings.
+  ctr --namespace k8s.io images import --no-unpack "$own/images.tar" || fail 31 "containerd could not import images.tar"
+  ctr --namespace k8s.io images list --quiet | sort | comm -13 "$own/images.before" - >> "$own/images.imported"
+}
+
 case $program in
 rke2)
+  need "$own/install.sh"
   need "$own/rke2.linux-amd64.tar.gz"
   need "$own/sha256sum-amd64.txt"
   [ -d /run/systemd/system ] || export INSTALL_RKE2_SKIP_RELOAD=true
   INSTALL_RKE2_ARTIFACT_PATH=$own INSTALL_RKE2_TYPE=$role INSTALL_RKE2_METHOD=tar sh "$own/install.sh" ||
     fail 31 "the installer of rke2 failed with exit code $?"
+  launch_program
   ;;
 k3s)
+  need "$own/install.sh"
   need /usr/local/bin/k3s
   chmod 755 /usr/local/bin/k3s
   # It also knows OpenRC, but refuses machines that have neither.
@@ -37,21 +90,16 @@ k3s)
     INSTALL_K3S_SKIP_DOWNLOAD=true INSTALL_K3S_SKIP_START=true INSTALL_K3S_SKIP_ENABLE=true INSTALL_K3S_SKIP_SELINUX_RPM=true \
       INSTALL_K3S_EXEC=$role sh "$own/install.sh" || fail 31 "the installer of k3s failed with exit code $?"
   fi
+  launch_program
+  ;;
+kubeadm)
+  for name in kubeadm kubelet kubectl; do need "$own/bin/$name"; done
+  import_images
+  launch_kubelet
   ;;
 esac
 
-# The node agent runs this where systemd does not.
-service='$program-$1'
-[ "$program" != k3s ] || service='$([ "$1" = agent ] && echo k3s-agent || echo k3s)'
-cat > "$own/service" << END
-#!/bin/sh
-program=$program
-PATH=/usr/local/bin:/opt/$program/bin:\$PATH
-exec "\$program" "\$1" --config "/etc/rancher/\$program/config.yaml" >> "/var/log/$service.log" 2>&1
-END
-chmod 755 "$own/service"
-
-found=$(reported)
+found=$(reported_version)
 [ -n "$found" ] || fail 31 "$program does not run on this node"
 case $version in
 v[0-9]*) [ "$found" = "$version" ] || fail 32 "expected $program $version, found $found; the artifacts of the catalog belong to another version" ;;

@@ -1,9 +1,20 @@
 #!/bin/sh
-# Prints the token by which agents or servers join. It contains the hash of the authority of the cluster.
+# Prints the token by which agents or servers join, or for kubeadm the hash of the authority of the cluster, which the tokens of the others contain.
 set -eu
-program=$1 kind=$2
-file=/var/lib/rancher/$program/server/token
-[ "$kind" = server ] || file=/var/lib/rancher/$program/server/agent-token
+. ./common.sh
+kind=$2
+if [ "$program" = kubeadm ]; then
+  if [ "$kind" = authority ]; then
+    found=$(kubeadm token create --kubeconfig "$admin" --dry-run --print-join-command 2>/dev/null | sed -n 's/^.*--discovery-token-ca-cert-hash \(sha256:[0-9a-f]*\).*$/\1/p')
+  else
+    found=$(kubeadm token create --kubeconfig "$admin" --ttl 24h --description 'Capstan: agents join by this token' | tail -n 1)
+  fi
+  [ -n "$found" ] || { echo "error: kubeadm did not make a token" >&2; exit 45; }
+  echo "$found"
+  exit 0
+fi
+file=$data/server/token
+[ "$kind" = server ] || file=$data/server/agent-token
 if [ ! -s "$file" ]; then
   echo "error: the server has not written $file" >&2
   exit 45

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Checks whether a node can become a member of a Kubernetes cluster, and prints who keeps its services running: systemd or agent.
 set -eu
-program=$1 role=$2 instance=$3
+. ./common.sh
+role=$2 instance=$3
 shift 3
-config=/etc/rancher/$program data=/var/lib/rancher/$program own=/var/lib/capstan-apps/$program
 
 fail() {
   code=$1
@@ -24,11 +24,18 @@ for other in rke2 k3s k0s; do
     [ ! -e "$path" ] || fail 20 "this node has another Kubernetes already: $path exists"
   done
 done
-[ ! -e /etc/kubernetes/kubelet.conf ] || fail 20 "this node has a kubelet already: /etc/kubernetes/kubelet.conf exists"
+if [ "$program" = kubeadm ]; then
+  marks="$config/admin.conf $config/kubelet.conf $tls $config/manifests/etcd.yaml /var/lib/etcd/member $data/config.yaml"
+  command -v ctr > /dev/null && [ -S /run/containerd/containerd.sock ] ||
+    fail 26 "kubeadm needs containerd on the node: expected the program ctr and the socket /run/containerd/containerd.sock"
+else
+  marks="$config/config.yaml $data/server $data/agent/kubelet.kubeconfig /etc/rancher/node/password"
+  [ ! -e /etc/kubernetes/kubelet.conf ] || fail 20 "this node has a kubelet already: /etc/kubernetes/kubelet.conf exists"
+fi
 
 present=$(cat "$own/instance" 2>/dev/null || :)
 if [ "$present" != "$instance" ]; then
-  for path in "$config/config.yaml" "$data/server" "$data/agent/kubelet.kubeconfig" /etc/rancher/node/password "$own/instance"; do
+  for path in $marks "$own/instance"; do
     [ ! -e "$path" ] || fail 23 "this node has files of an earlier cluster: $path; decommission that instance, or let the fleet clean the node"
   done
   for port in "$@"; do
@@ -60,6 +67,12 @@ if [ "$init" = systemd ]; then
 fi
 
 umask 077
-mkdir -p "$own" "$config/config.yaml.d" "$data/agent/images"
+if [ "$program" = kubeadm ]; then
+  mkdir -p "$own" "$config/patches"
+  # The machine may have networks of containers of its own.
+  [ -e "$own/networks.before" ] || ls -A /etc/cni/net.d 2>/dev/null > "$own/networks.before" || :
+else
+  mkdir -p "$own" "$config/config.yaml.d" "$data/agent/images"
+fi
 printf '%s' "$instance" > "$own/instance"
 echo "$init"

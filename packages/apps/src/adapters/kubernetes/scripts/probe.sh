@@ -1,48 +1,44 @@
 #!/bin/sh
 # Reports how a member of a Kubernetes cluster is, in lines such as `node gpu-1 True`. Changes nothing.
 set -u
-program=$1 role=$2 node=$3 service=$4
-data=/var/lib/rancher/$program
-PATH=/usr/local/bin:/opt/$program/bin:$PATH
-
-kubectl() {
-  if [ -x "$data/bin/kubectl" ]; then "$data/bin/kubectl" "$@"; else "$program" kubectl "$@"; fi
-}
+. ./common.sh
+role=$2 node=$3 service=$4
+pattern="$program $role"
+[ "$program" != kubeadm ] || pattern=kubelet
 
 if [ -d /run/systemd/system ]; then
   echo "service $(systemctl is-active "$service" 2>/dev/null)"
 else
   state=inactive
-  # Both programs hide the rest of their arguments.
+  # RKE2 and k3s hide the rest of their arguments.
   for folder in /proc/[0-9]*; do
-    case "$(tr '\0' ' ' < "$folder/cmdline" 2>/dev/null)" in "$program $role"* | /*"/$program $role"*) state=active ;; esac
+    case "$(tr '\0' ' ' < "$folder/cmdline" 2>/dev/null)" in "$pattern "* | /*"/$pattern "* | "$pattern" | /*"/$pattern") state=active ;; esac
   done
   echo "service $state"
 fi
-echo "version $("$program" --version 2>/dev/null | sed -n '1s/^.* version \([^ ]*\).*$/\1/p')"
+echo "version $(reported_version)"
 
 ready='{range .items[*]}node {.metadata.name} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}'
 cordoned='{range .items[?(@.spec.unschedulable==true)]}cordoned {.metadata.name}{"\n"}{end}'
 if [ "$role" = server ]; then
-  kubeconfig=/etc/rancher/$program/$program.yaml
-  if kubectl --kubeconfig "$kubeconfig" --request-timeout 5s get --raw /readyz > /dev/null 2>&1; then
+  if kubeadmin --request-timeout 5s get --raw /readyz > /dev/null 2>&1; then
     echo 'api ready'
-    kubectl --kubeconfig "$kubeconfig" --request-timeout 5s get nodes -o "jsonpath=$ready$cordoned"
+    kubeadmin --request-timeout 5s get nodes -o "jsonpath=$ready$cordoned"
   else
     echo 'api not-ready'
   fi
   for file in "$data/server/db/snapshots"/*; do [ ! -f "$file" ] || echo "snapshot ${file##*/}"; done
 else
-  kubectl --kubeconfig "$data/agent/kubelet.kubeconfig" --request-timeout 5s get node "$node" \
+  kubectl --kubeconfig "$member" --request-timeout 5s get node "$node" \
     -o 'jsonpath=node {.metadata.name} {.status.conditions[?(@.type=="Ready")].status}{"\n"}' 2>/dev/null
 fi
 
 # The first that expires. The authorities live longer than the cluster.
 command -v openssl > /dev/null || exit 0
 first=
-for file in "$data/server/tls"/*.crt "$data/agent"/*.crt; do
+for file in "$tls"/*.crt "$tls"/etcd/*.crt "$data/agent"/*.crt "$data/pki/kubelet-client-current.pem"; do
   [ -s "$file" ] || continue
-  case $file in *-ca.crt | *.nochain.crt) continue ;; esac
+  case $file in *-ca.crt | */ca.crt | *.nochain.crt) continue ;; esac
   expires=$(openssl x509 -noout -enddate -dateopt iso_8601 -in "$file" 2>/dev/null | sed -n 's/^notAfter=\(.*\) \(.*Z\)$/\1T\2/p')
   [ -n "$expires" ] || continue
   if [ -z "$first" ] || [ "$(printf '%s\n%s\n' "$expires" "$first" | sort | head -n 1)" = "$expires" ]; then

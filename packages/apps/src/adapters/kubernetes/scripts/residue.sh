@@ -1,8 +1,7 @@
 #!/bin/sh
 # Reports what a Kubernetes cluster has left on a node: processes, mounts, network interfaces, routes, packet filters and files.
 set -u
-program=$1
-data=/var/lib/rancher/$program
+. ./common.sh
 
 residue() {
   echo "residue: $1: $2"
@@ -37,10 +36,13 @@ if command -v nft > /dev/null; then
   done
 fi
 
-for path in "/etc/rancher/$program" /etc/rancher/node "$data" /var/lib/kubelet /var/lib/cni /etc/cni/net.d /run/k3s /run/flannel "/var/lib/capstan-apps/$program"; do
+[ "$program" != kubeadm ] || config="$config /var/lib/etcd"
+for path in $config /etc/rancher/node "$data" /var/lib/kubelet /var/lib/cni /run/k3s /run/flannel "$own"; do
   [ ! -e "$path" ] || residue "$path" 'is still there'
 done
-for unit in "$program" "$program-server" "$program-agent"; do
+# Those of kubeadm are removed one by one, as the machine may have others.
+[ "$program" = kubeadm ] || [ ! -e /etc/cni/net.d ] || residue /etc/cni/net.d 'is still there'
+for unit in "$program" "$program-server" "$program-agent" kubelet; do
   for folder in /etc/systemd/system /usr/local/lib/systemd/system; do
     [ ! -e "$folder/$unit.service" ] || residue "$folder/$unit.service" 'unit is still there'
   done

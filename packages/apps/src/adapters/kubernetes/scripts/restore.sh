@@ -1,10 +1,10 @@
 #!/bin/sh
 # Brings the etcd of a stopped server back to a snapshot, or discards the data of one that joins again. Needs no API server.
 set -eu
-program=$1 mode=$2 name=$3 operation=$4
-data=/var/lib/rancher/$program db=/var/lib/rancher/$program/server/db
-done_mark=/var/lib/capstan-apps/$program/restored
-PATH=/usr/local/bin:/opt/$program/bin:$PATH
+. ./common.sh
+mode=$2 name=$3 operation=$4
+db=$data/server/db
+done_mark=$own/restored
 
 # A step that is done again must not throw away what was written since.
 if [ "$(cat "$done_mark" 2>/dev/null || :)" = "$operation" ]; then
@@ -27,7 +27,7 @@ if awk -v port="$hexadecimal" '$4 == "0A" && substr($2, index($2, ":") + 1) == p
 fi
 # It would keep the program from a second reset.
 rm -f "$db/reset-flag"
-"$program" server --config "/etc/rancher/$program/config.yaml" --cluster-reset "--cluster-reset-restore-path=$db/snapshots/$name" || {
+"$program" server --config "$config/config.yaml" --cluster-reset "--cluster-reset-restore-path=$db/snapshots/$name" || {
   echo "error: $program could not restore $name (exit code $?)" >&2
   exit 63
 }

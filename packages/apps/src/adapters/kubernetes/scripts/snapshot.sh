@@ -1,9 +1,9 @@
 #!/bin/sh
 # Saves a snapshot of etcd on a server, and prints the name of its file.
 set -eu
-program=$1 name=$2
-folder=/var/lib/rancher/$program/server/db/snapshots
-PATH=/usr/local/bin:/opt/$program/bin:$PATH
+. ./common.sh
+name=$2
+folder=$data/server/db/snapshots
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 if ! "$program" etcd-snapshot save --name "$name" > "$output" 2>&1; then

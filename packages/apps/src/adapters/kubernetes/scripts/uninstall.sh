@@ -1,10 +1,8 @@
 #!/bin/sh
-# Removes RKE2 or k3s from a node with its own scripts, and then what these are known to leave behind.
+# Removes RKE2, k3s or kubeadm from a node with its own scripts, and then what these are known to leave behind.
 set -u
-program=$1 role=$2 instance=$3
-data=/var/lib/rancher/$program
-own=/var/lib/capstan-apps/$program
-PATH=/usr/local/bin:/opt/$program/bin:$PATH
+. ./common.sh
+role=$2 instance=$3
 
 # A node that the first check refused may have the cluster of somebody else.
 if [ "$(cat "$own/instance" 2> /dev/null)" != "$instance" ]; then
@@ -16,6 +14,12 @@ if command -v "$program-killall.sh" > /dev/null; then "$program-killall.sh"; fi
 uninstall=$program-uninstall.sh
 [ "$program-$role" != k3s-agent ] || uninstall=k3s-agent-uninstall.sh
 if command -v "$uninstall" > /dev/null; then "$uninstall" || echo "$uninstall ended with exit code $?"; fi
+if [ "$program" = kubeadm ]; then
+  kubeadm reset --force --cleanup-tmp-dir --cri-socket unix:///run/containerd/containerd.sock || echo "kubeadm reset ended with exit code $?"
+  # The folder stays: the containerd of the machine watches it.
+  ls -A /etc/cni/net.d 2>/dev/null | grep -vxF -f "$own/networks.before" | while read -r file; do rm -rf "/etc/cni/net.d/$file"; done
+  cat "$own/images.imported" 2>/dev/null | sort -u | while read -r image; do ctr --namespace k8s.io images remove --sync "$image" > /dev/null; done
+fi
 
 # Programs that outlived them: those that were started from the folders of the cluster, and those of pods.
 processes() {
@@ -43,6 +47,8 @@ done
 links='^(cni0|flannel|cali|vxlan\.calico|cilium|kube-ipvs0|kube-bridge|nodelocaldns)'
 ip -o link 2>/dev/null | awk -F ': ' '{ print $2 }' | cut -d @ -f 1 | grep -E "$links" | while read -r link; do ip link delete "$link"; done
 ip route show type blackhole 2>/dev/null | while read -r route; do ip route delete $route; done
+# Networks of pods that route without a tunnel leave these.
+ip route show 2>/dev/null | grep -E '^10\.42\.' | while read -r route; do ip route delete $route; done
 
 rules='KUBE-|CNI-|cali-|CALI|cilium|CILIUM|flannel'
 for family in iptables ip6tables; do
@@ -57,13 +63,15 @@ if command -v nft > /dev/null; then
 fi
 
 # /etc/rancher/node has the password of the node, which would keep a machine of this name from joining again.
-rm -rf "/etc/rancher/$program" /etc/rancher/node "$data" /var/lib/kubelet /var/lib/cni /etc/cni/net.d /run/k3s /run/flannel /var/log/pods /var/log/containers
+[ "$program" = kubeadm ] || rm -rf /etc/cni/net.d
+rm -rf "$config" /etc/rancher/node "$data" /var/lib/kubelet /var/lib/cni /run/k3s /run/flannel /var/log/pods /var/log/containers
 rm -rf "/var/lib/capstan/apps/$instance"
 rm -f "/var/log/$program.log" "/var/log/$program-server.log" "/var/log/$program-agent.log" "/usr/local/bin/$program" \
   "/usr/local/bin/$program-killall.sh" "/usr/local/bin/$program-uninstall.sh" "/usr/local/bin/$program-agent-uninstall.sh" \
   /etc/NetworkManager/conf.d/capstan-kubernetes.conf /etc/sysctl.d/90-capstan-kubernetes.conf
 rm -rf "/usr/local/share/$program" "/usr/local/lib/systemd/system/$program-server.service" "/usr/local/lib/systemd/system/$program-agent.service" \
   "/usr/local/lib/systemd/system/$program-server.env" "/usr/local/lib/systemd/system/$program-agent.env"
+[ "$program" != kubeadm ] || rm -rf /var/lib/etcd /var/log/kubelet.log /etc/systemd/system/kubelet.service
 [ ! -d /run/systemd/system ] || systemctl daemon-reload
 
 left=$(processes)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts or stops the service of RKE2 or k3s with systemd. It does not wait until a service is ready.
+# Starts or stops the service of a member with systemd. It does not wait until a service is ready.
 set -eu
 verb=$2 name=$3
 

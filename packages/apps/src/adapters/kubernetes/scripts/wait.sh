@@ -1,17 +1,12 @@
 #!/bin/sh
 # Waits until the service of a member works and its node is ready. Ends with the log of the service if that takes too long.
 set -eu
-program=$1 role=$2 node=$3 service=$4 seconds=$5
-data=/var/lib/rancher/$program
-PATH=/usr/local/bin:/opt/$program/bin:$PATH
+. ./common.sh
+role=$2 node=$3 service=$4 seconds=$5
 log=/var/log/$service.log
 began=$(date +%s)
 began_at=$(date -u +%Y-%m-%dT%H:%M:%S)
 offset=$(($(stat -c %s "$log" 2>/dev/null || echo 0) + 1))
-
-kubectl() {
-  if [ -x "$data/bin/kubectl" ]; then "$data/bin/kubectl" "$@"; else "$program" kubectl "$@"; fi
-}
 
 # The lines since this script began.
 recent() {
@@ -35,7 +30,7 @@ give_up() {
   exit "$code"
 }
 
-if [ "$role" = server ]; then kubeconfig=/etc/rancher/$program/$program.yaml; else kubeconfig=$data/agent/kubelet.kubeconfig; fi
+if [ "$role" = server ]; then kubeconfig=$admin; else kubeconfig=$member; fi
 told=
 problem=
 look() {
