@@ -105,6 +105,13 @@ function addAccess(command: Making): void {
   command('kubeconfig <instance>', 'Print a kubeconfig for the Kubernetes cluster of an instance. It needs no route to the nodes.')
     .addOption(new Option('-f, --file <file>', 'write it to a file'))
     .addOption(new Option('--merge', 'add a context to the kubeconfig that is in use').conflicts('file'))
+    .addOption(
+      new Option(
+        '--admin',
+        'a certificate of the cluster itself, for a route to its nodes and without the platform; needs a permission of its own',
+      ).conflicts('merge'),
+    )
+    .addOption(new Option('--expires-in <seconds>', 'with --admin: how long the certificate is valid (default: an hour)').argParser(Number))
     .action(async (name: string, flags: KubeconfigFlags) => (await import('./apps/kubeconfig.ts')).printKubeconfig(name, flags));
   command('shell <instance> [command...]', 'Open a shell on the login member of an instance, as your own account.')
     .passThroughOptions()

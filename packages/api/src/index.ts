@@ -1,4 +1,5 @@
 export * from './apps/access.ts';
+export * from './apps/admin-certificate.ts';
 export * from './apps/app.ts';
 export * from './apps/app-instance.ts';
 export * from './apps/app-member.ts';

@@ -1,4 +1,5 @@
 import {
+  adminCertificateSubresource,
   allocationKind,
   appInstanceKind,
   appKind,
@@ -49,6 +50,7 @@ const tenantRules: readonly PolicyRule[] = [
   { apiGroups: [appsGroup], resources: [appInstanceKind, appOperationKind].map(({ resource }) => `${resource}/status`), verbs: ['get'] },
   // The Kubernetes API of an instance, whose roles decide what its users may do there, and shells.
   { apiGroups: [appsGroup], resources: [`${appInstanceKind.resource}/proxy`, `${appMemberKind.resource}/exec`], verbs: ['*'] },
+  { apiGroups: [appsGroup], resources: [`${appInstanceKind.resource}/${adminCertificateSubresource}`], verbs: ['create'] },
   { apiGroups: [appsGroup], resources: [appKind.resource, appMemberKind.resource], verbs: read },
   { apiGroups: [appsGroup], resources: [`${appMemberKind.resource}/status`], verbs: ['get'] },
 ];

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { buildRelease, distributionEnvironment, type Host, prepareHost, requireTool, temporaryDirectory } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -77,6 +78,21 @@ describeUnless(await clusterProblem(), 'a self-managed cluster of k3s', () => {
     await outside('run', 'web', ...image, '--command', '--', 'sleep', '100000');
     await outside('wait', '--for=condition=Ready', 'pod/web', '--timeout=45s');
     expect(await outside('exec', 'web', '--', 'hostname')).toBe('web');
+  });
+
+  test('has a kubeconfig of its own for emergencies, with a certificate that names the user and expires soon', async () => {
+    const text = await platform.run('app', 'kubeconfig', 'lab', '--admin', '--expires-in', '900');
+    const kubeconfig = platform.file('admin.kubeconfig', text);
+    const tool = await requireTool('kubectl');
+    // It leads to the nodes, which the network of the hosts reaches.
+    const { stdout, stderr } = await platform.network.run([tool, '--kubeconfig', kubeconfig, 'auth', 'whoami', '-o', 'json']);
+    expect(JSON.parse(stdout || '{}'), stderr).toMatchObject({
+      status: { userInfo: { username: 'kubernetes-admin', groups: expect.arrayContaining(['capstan:admins']) } },
+    });
+    const [, data = ''] = /client-certificate-data: (\S+)/.exec(text) ?? [];
+    const { validToDate } = new X509Certificate(Buffer.from(data, 'base64'));
+    expect(validToDate.getTime()).toBeLessThan(Date.now() + 1_000_000);
+    expect(await platform.run('audit', '--verb', 'create', '-o', 'json')).toContain('appinstances/lab/admincertificate');
   });
 
   test('keeps the token of servers off the agents, and gives the groups of the platform their roles', async () => {

@@ -92,7 +92,7 @@ function connectionFor(cluster: JsonObject, user: JsonObject): Connection {
   return connectionOf(parseKubeconfig(dump(config), ''));
 }
 
-async function whoIs(connection: Connection, server: string): Promise<string> {
+export async function whoIs(connection: Connection, server: string): Promise<string> {
   using client = new Client(connection, { userAgent, retry: { attempts: 1 } });
   try {
     const answer = await client

@@ -1,7 +1,9 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { customResourceDefinition } from '@capstan/api';
+import { createCertificateRequest } from '@capstan/pki';
 import {
   type AnsweringTunnel,
   answerTunnel,
@@ -31,6 +33,7 @@ async function answer(request: TunnelRequest): Promise<void> {
   asked.push(request);
   const { pathname } = new URL(request.path, 'http://node');
   if (pathname.endsWith('/access')) return void request.respond(204).end();
+  if (/certificatesigningrequests|kube-root-ca/.test(pathname)) return certify(request, pathname);
   if (pathname.endsWith('/shell')) {
     const channels = new FramedChannels(request.respond(200));
     channels.on('error', () => {});
@@ -46,8 +49,21 @@ async function answer(request: TunnelRequest): Promise<void> {
   stream.end(`${request.method} ${request.path} ${await text(stream)}`);
 }
 
+/** A cluster that signs at the second look. */
+async function certify(request: TunnelRequest, path: string): Promise<void> {
+  const stream = request.respond(200, { 'content-type': 'application/json' });
+  const sent = await text(stream);
+  const looks = asked.filter((one) => one.method === 'GET' && one.path.includes('/capstan-admin-')).length;
+  const isSigned = request.method === 'GET' && looks > 1;
+  const status = isSigned ? { certificate: Buffer.from('signed').toString('base64') } : {};
+  stream.end(
+    JSON.stringify(path.includes('kube-root-ca') ? { data: { 'ca.crt': 'authority' } } : { ...(sent !== '' && JSON.parse(sent)), status }),
+  );
+}
+
 const instances = `${appsIn('tenant1')}/appinstances`;
 const members = `${appsIn('tenant1')}/appmembers`;
+const endpoints = [{ name: 'api', address: 'https://192.0.2.11:6443' }];
 let uid: string;
 beforeAll(async () => {
   const [near, far] = duplexPair();
@@ -73,7 +89,7 @@ beforeAll(async () => {
   for (const kind of kinds)
     await apps.write('/clusters/tenant2/apis/apiextensions.k8s.io/v1/customresourcedefinitions', customResourceDefinition(kind));
   await Promise.all([apps.served('tenant1'), apps.served('tenant2')]);
-  uid = await apps.createInstance('tenant1', 'k8s', { kubeconfig: true, shell: 'n2' });
+  uid = await apps.createInstance('tenant1', 'k8s', { kubeconfig: true, shell: 'n2', endpoints });
   await apps.createMember('tenant1', 'n1', {}, 'degraded');
   await apps.createMember('tenant1', 'n2', {});
   await apps.createMember('tenant1', 'worker', { component: 'agent' });
@@ -85,6 +101,7 @@ beforeAll(async () => {
     ['viewer', ['get'], ['appinstances/proxy']],
     ['editor', ['*'], ['appinstances/proxy', 'appmembers/exec']],
     ['outsider', ['get'], ['appinstances']],
+    ['rescuer', ['create'], ['appinstances/admincertificate']],
   ] as const) {
     await apps.write(`${roles}/clusterroles`, {
       metadata: { name: user },
@@ -198,6 +215,76 @@ describe('appinstances/proxy', () => {
     expect(String((await once(reply.socket, 'data'))[0])).toBe('ping');
     reply.socket.destroy();
     expect(passed()[0]!.headers).toMatchObject({ 'capstan-upgrade': 'SPDY/3.1', 'capstan-method': 'POST' });
+  });
+});
+
+describe('appinstances/admincertificate', () => {
+  const { privateKey: key } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const ask = (user: string, { commonName = user, organizations = ['capstan:admins'], ...spec }: Partial<Wish> = {}) => {
+    const request = createCertificateRequest({ key, commonName, organizations });
+    return server.call(`${instances}/k8s/admincertificate`, { method: 'POST', body: { spec: { request, ...spec } }, ...as(user) });
+  };
+  interface Wish {
+    readonly commonName: string;
+    readonly organizations: readonly string[];
+    readonly expirationSeconds: number;
+  }
+
+  test('is signed by the cluster for the user who asks, and leaves nothing behind', async () => {
+    const reply = await ask('rescuer', { expirationSeconds: 900 });
+    expect([reply.code, reply.json().status], reply.text).toEqual([
+      201,
+      { certificate: 'signed', authority: 'authority', server: 'https://192.0.2.11:6443' },
+    ]);
+    const steps = passed().map(({ method, path }) => `${method} ${path.replace(/^.*\/proxy/, '').replace(/capstan-admin-\w+/, 'NAME')}`);
+    const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+    expect(steps).toEqual([
+      `POST ${requests}`,
+      `PUT ${requests}/NAME/approval`,
+      `GET ${requests}/NAME`,
+      `GET ${requests}/NAME`,
+      `DELETE ${requests}/NAME`,
+      'GET /api/v1/namespaces/kube-system/configmaps/kube-root-ca.crt',
+    ]);
+    for (const { headers } of passed()) expect(headers).toMatchObject({ 'capstan-user': 'rescuer', 'capstan-groups': 'capstan%3Aadmins' });
+  });
+
+  test('needs a permission of its own: using and changing the cluster is not enough', async () => {
+    for (const user of ['viewer', 'editor', 'outsider']) expect((await ask(user)).code, user).toBe(403);
+    expect(asked).toEqual([]);
+  });
+
+  test.each([
+    ['another name', { commonName: 'kubernetes-admin' }],
+    ['another group', { organizations: ['system:masters'] }],
+    ['more groups', { organizations: ['capstan:admins', 'system:masters'] }],
+    ['a long life', { expirationSeconds: 10 * 365 * 86_400 }],
+    ['a short life', { expirationSeconds: 1 }],
+  ])('is refused for %s', async (_, wish) => {
+    expect((await ask('rescuer', wish)).code).toBe(400);
+    expect(passed()).toEqual([]);
+  });
+
+  test('is refused for bodies that are no request, and other methods', async () => {
+    const path = `${instances}/k8s/admincertificate`;
+    for (const body of [{}, { spec: {} }, { spec: { request: 'x' } }])
+      expect((await server.call(path, { method: 'POST', body, ...as('rescuer') })).code).toBe(400);
+    expect((await server.call(path, as('rescuer'))).code).toBe(403);
+  });
+
+  test('is in the audit log, with the user who asked', async () => {
+    await ask('rescuer');
+    await ask('editor');
+    const found = await server.call('/clusters/tenant1/capstan/audit?resource=appinstances.apps.capstan.dev/admincertificate');
+    const events = found.json().items as unknown as {
+      verb: string;
+      impersonatedUser: { username: string };
+      responseStatus: { code: number };
+    }[];
+    const said = events.map(({ verb, impersonatedUser, responseStatus }) => [verb, impersonatedUser.username, responseStatus.code]);
+    expect(said).toContainEqual(['create', 'rescuer', 201]);
+    expect(said).toContainEqual(['create', 'editor', 403]);
+    expect(JSON.stringify(events)).not.toContain('BEGIN CERTIFICATE');
   });
 });
 

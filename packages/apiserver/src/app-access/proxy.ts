@@ -66,7 +66,7 @@ interface Reach {
 }
 
 /** The node of a member that serves the Kubernetes API and is connected. */
-async function serverOf(
+export async function serverOf(
   { objects, tunnels }: Reach,
   { context, instance }: Pick<OwnRequest, 'context'> & { readonly instance: AppInstance },
 ): Promise<NodeInTunnel> {

@@ -62,6 +62,20 @@ function ended(body: Readable): Promise<void> {
   });
 }
 
+/** The text of a body that is small. Rejects if it is longer, or ends early. */
+export async function readWhole(body: Readable, limit: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  body.on('data', (part: Buffer) => {
+    parts.push(part);
+    length += part.length;
+    if (length > limit) body.destroy(new Error(`the body is longer than ${limit} bytes`));
+  });
+  body.resume();
+  await ended(body);
+  return Buffer.concat(parts).toString('utf8');
+}
+
 /** Connects two byte streams until both are closed. */
 export async function splice(client: Duplex, node: Duplex, { exchange, signal }: OpenStream): Promise<void> {
   const stop = (): void => {

@@ -1,5 +1,6 @@
 import type { ClusterId } from '@capstan/api';
 import { clientAuthorities } from '@capstan/pki';
+import { adminCertificate } from '../app-access/admin-certificate.ts';
 import { AppObjects } from '../app-access/members.ts';
 import { clusterProxy } from '../app-access/proxy.ts';
 import { memberShell } from '../app-access/shell.ts';
@@ -49,6 +50,7 @@ export function connectionsOf(
     admission,
     ownSubresources: [
       clusterProxy(apps, reach.tunnels),
+      adminCertificate(apps, reach.tunnels),
       memberShell(apps, reach),
       taskLog({ platform, tunnels: reach.tunnels, reader: taskReader, others: relays }),
     ],

@@ -1,5 +1,5 @@
 import { request as httpsRequest } from 'node:https';
-import { accessGroupsHeader, accessMethodHeader } from '@capstan/api';
+import { accessGroupsHeader, accessMethodHeader, nameInCluster } from '@capstan/api';
 import { upgradeHeader } from '@capstan/streams';
 import { forward, queryOf } from '../requests/forward.ts';
 import type { RoutedRequest } from '../requests/router.ts';
@@ -39,11 +39,6 @@ export async function proxyToCluster(request: NodeRequest, path: string, { host,
 
 function withoutIdentity(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !ofIdentity.test(name.toLowerCase().replaceAll('_', '-'))));
-}
-
-/** Names that begin with `system:` belong to each cluster: an account of the platform must not become one of the cluster with the same name. */
-export function nameInCluster(user: string): string {
-  return user.startsWith('system:') ? `capstan:${user}` : user;
 }
 
 /** Kubernetes reads headers as UTF-8, and Node writes one byte for each character. */

@@ -128,6 +128,9 @@ function startControllers(layout: Layout, processes: Processes): void {
     'client-controller',
     ...['--use-service-account-credentials', '--allocate-node-cidrs', `--cluster-cidr=${layout.podNetwork}`],
     ...[`--service-account-private-key-file=${join(tls, 'service.key')}`, `--root-ca-file=${join(tls, 'server-ca.crt')}`],
+    ...['crt', 'key'].map(
+      (part) => `--cluster-signing-kube-apiserver-client-${part === 'crt' ? 'cert' : 'key'}-file=${join(tls, `client-ca.${part}`)}`,
+    ),
     ...['--node-monitor-grace-period=20s', '--node-monitor-period=2s'],
   );
 }
