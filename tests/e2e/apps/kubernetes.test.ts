@@ -105,6 +105,14 @@ describeUnless(await clusterProblem(), 'a self-managed cluster of k3s', () => {
     await expect(can('capstan:viewers', 'delete', 'pods')).rejects.toThrow();
   });
 
+  test('undoes changes of its files by itself', async () => {
+    const file = '/etc/rancher/k3s/config.yaml';
+    const before = host('second').read(file);
+    host('second').write(file, `${before}node-taint: ["of=somebody:NoExecute"]\n`, 0o600);
+    await vi.waitFor(() => expect(host('second').read(file)).toBe(before), halfWay);
+    expect((await platform.operations('lab')).filter(({ spec }) => spec.type === 'reconcile')).toHaveLength(1);
+  }, 200_000);
+
   test('is removed with everything, and leaves no residue', async () => {
     await platform.instances().delete('lab');
     await vi.waitFor(async () => expect((await platform.instances().list()).items).toEqual([]), { timeout: 90_000, interval: 500 });

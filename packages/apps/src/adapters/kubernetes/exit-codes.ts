@@ -9,6 +9,7 @@ export type ScriptName =
   | 'wait'
   | 'join-token'
   | 'access'
+  | 'label'
   | 'drain'
   | 'uncordon'
   | 'forget'
@@ -41,6 +42,7 @@ export const exitCodes: Readonly<Partial<Record<ScriptName, Readonly<Record<stri
   forget: { '55': 'ApiNotReady', '58': 'EtcdMemberStays', '59': 'NodeStays' },
   snapshot: { '60': 'SnapshotFailed' },
   restore: { '61': 'SnapshotNotFound', '62': 'ServiceStillRuns', '63': 'RestoreFailed' },
+  label: { '64': 'NodeNotLabelled' },
   rotate: { '65': 'RotationFailed' },
   uninstall: { '70': 'ProcessesRemain' },
 };

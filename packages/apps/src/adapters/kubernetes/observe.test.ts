@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AdapterMember, ProbeAnswer } from '../../adapter/contract.ts';
+import { distributionOf } from './distribution.ts';
+import { hashOf } from './drift.ts';
 import { observationOf } from './observe.ts';
+import { configOf } from './settings.ts';
 import { instanceOf, joined, memberOf } from './testing.ts';
 
 const answer = (...lines: string[]): ProbeAnswer => ({ exitCode: 0, output: `${lines.join('\n')}\n` });
@@ -97,6 +100,50 @@ test('warns of certificates that expire', () => {
   expect(found).toMatchObject({
     health: 'degraded',
     members: { [server.name]: { message: expect.stringContaining('rotate-certificates') } },
+  });
+});
+
+describe('drift', () => {
+  const config = hashOf(configOf({ distribution: distributionOf('rke2'), instance: instanceOf(), member: agent, servers: [server] }));
+  const asWanted = ['service active', 'version v1.34.1+rke2r1', 'enabled enabled', `config ${config}`, 'node gpu-2 True'];
+  const look = (lines: readonly string[], label = 'label gpu-2 lab-agent-2') =>
+    observe([server, agent], { [server.name]: serverAnswer(label), [agent.name]: answer(...lines) });
+
+  test('is none if a member is as it was deployed', () => {
+    expect(look(asWanted).hasDrifted).toBeUndefined();
+    expect(look(['service active', 'node gpu-2 True']).hasDrifted).toBeUndefined();
+  });
+
+  test.each([
+    ['a changed file', [...asWanted, `config ${'0'.repeat(64)}`], 'config.yaml was changed'],
+    ['a missing file', [...asWanted, 'config missing'], 'config.yaml is missing'],
+    ['another version', [...asWanted, 'version v1.33.0+rke2r1'], 'v1.33.0+rke2r1 instead of v1.34.1+rke2r1'],
+    ['a disabled unit', [...asWanted, 'enabled disabled'], 'systemd does not start'],
+  ])('is %s, and leaves the health as it is', (_, lines, message) => {
+    const found = look(lines);
+    expect(found).toMatchObject({
+      health: 'healthy',
+      hasDrifted: true,
+      members: { [agent.name]: { health: 'healthy', message: expect.stringContaining(message) } },
+    });
+  });
+
+  test('is a lost label', () => {
+    expect(look(asWanted, 'label gpu-2')).toMatchObject({ hasDrifted: true });
+  });
+
+  test('does not depend on secrets, nor on lines that only nodes know', () => {
+    const text = 'token: "a"\nagent-token: "b"\nnode-name: "c"\n';
+    expect(hashOf(text)).toBe(hashOf('node-name: "c"\n'));
+    expect(hashOf('{\n  "token": "x",\n  "a": [\n    "${fact:authority}"\n  ]\n}')).toBe(hashOf('{\n  "a": [\n    "sha256:12"\n  ]\n}\n'));
+  });
+
+  test('of members that are stopped or leave does not count', () => {
+    for (const change of [{ state: 'stopped' }, { isWanted: false }]) {
+      const member = { ...agent, ...change };
+      const probes = { [server.name]: serverAnswer(), [agent.name]: answer('service active', 'config missing') };
+      expect(observe([server, member], probes).hasDrifted).toBeUndefined();
+    }
   });
 });
 

@@ -1,10 +1,9 @@
 import type { AppHealth } from '@capstan/api';
 import type { AdapterMember, MemberObservation, Observation, ObserveRequest } from '../../adapter/contract.ts';
 import { distributionOf } from './distribution.ts';
+import { driftOf, type Seen } from './drift.ts';
 import { type Findings, findingsOf } from './probe-answer.ts';
 import { apiAddress } from './settings.ts';
-
-type Seen = ReadonlyMap<string, Findings>;
 
 export function observationOf({ instance, members, probes }: ObserveRequest): Observation {
   const distribution = distributionOf(instance.app);
@@ -14,10 +13,14 @@ export function observationOf({ instance, members, probes }: ObserveRequest): Ob
     const service = distribution.services[member.component === 'server' ? 'server' : 'agent'];
     return [member, observeMember(member, { service, findings: seen.get(member.name), nodes })] as const;
   });
+  const drifts = observed.filter(([member]) => driftOf(member, { instance, members, seen }) !== undefined);
   const expiries = [...seen.values()].flatMap(({ certificatesExpireAt }) => certificatesExpireAt ?? []).sort();
   return {
     ...summary(observed, seen),
-    members: Object.fromEntries(observed.map(([{ name }, observation]) => [name, observation])),
+    members: Object.fromEntries(
+      observed.map(([member, observation]) => [member.name, withDrift(observation, driftOf(member, { instance, members, seen }))]),
+    ),
+    ...(drifts.length > 0 && { hasDrifted: true }),
     ...(expiries[0] !== undefined && { certificatesExpireAt: expiries[0] }),
     refused: refusals(members, seen),
   };
@@ -57,6 +60,12 @@ function observeMember(member: AdapterMember, { service, findings, nodes }: View
   if (ready !== 'True') return found('degraded', `the node is not ready in the cluster (${ready})`, true);
   if (findings.isExpiring) return found('degraded', 'certificates expire within 30 days; `rotate-certificates` renews them');
   return found('healthy', nodes.cordoned.has(name) ? 'it is drained and takes no new pods' : undefined);
+}
+
+/** Somebody has changed a member that works, so its health stays as it is. */
+function withDrift(observation: MemberObservation, drift: string | undefined): MemberObservation {
+  if (drift === undefined || observation.health !== 'healthy') return observation;
+  return { ...observation, message: [observation.message, `${drift}; \`reconcile\` restores it`].filter(Boolean).join('; ') };
 }
 
 function nodesSeen(members: readonly AdapterMember[], seen: Seen): Pick<Findings, 'nodes' | 'cordoned'> {

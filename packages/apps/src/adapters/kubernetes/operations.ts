@@ -1,5 +1,5 @@
 import { type AdapterMember, AdapterProblem } from '../../adapter/contract.ts';
-import { Stages } from '../../adapter/stages.ts';
+import { type Draft, Stages } from '../../adapter/stages.ts';
 import {
   bootstrap,
   configure,
@@ -54,8 +54,26 @@ export const reconcile: Operation = (context) => {
       ]),
     )
     .stage(...members.map((member) => wait(context, member, member.component === 'agent' ? { onFailure: 'degrade' } : {})))
+    .stage(...labels(context, members))
     .stage(...deliverAccess(context, servers));
 };
+
+/** Members in one step: their names are arguments of a script. */
+const labelled = 16;
+
+/** Nodes get their labels when they join, and people can remove them. */
+function labels(context: Context, members: readonly AdapterMember[]): Draft[] {
+  const steps: Draft[] = [];
+  for (let start = 0; start < members.length; start += labelled) {
+    const some = members.slice(start, start + labelled);
+    const verb = `label-${start / labelled + 1}`;
+    const pairs = some.flatMap(({ node, name }) => [node.name, name]);
+    steps.push(
+      run(context, theServer(context), { script: 'label', verb, title: 'Label the nodes', arguments: pairs, onFailure: 'continue' }),
+    );
+  }
+  return steps;
+}
 
 /** Installs, configures and starts one member again. The cluster may still know an agent by a password that it no longer has. */
 export const repair: Operation = (context) => {

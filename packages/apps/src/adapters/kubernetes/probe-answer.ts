@@ -15,6 +15,12 @@ export interface Findings {
   /** Whether one expires within 30 days. */
   readonly isExpiring: boolean;
   readonly snapshots: readonly string[];
+  /** Whether systemd starts the service with the machine, as it says; undefined without systemd. */
+  readonly enabled?: string;
+  /** The hash of the configuration file without its secrets, or `missing`. */
+  readonly config?: string;
+  /** The members that the nodes of the cluster are labelled with, by the name of the node. */
+  readonly labels: ReadonlyMap<string, string>;
 }
 
 /** The script prints lines such as `node gpu-1 True`. Unknown ones are ignored, so that versions can differ. */
@@ -22,6 +28,7 @@ export function findingsOf({ output }: ProbeAnswer): Findings {
   const lines = output.split('\n').map((line) => line.trim().split(/\s+/));
   const last = (name: string): string | undefined => lines.findLast(([first]) => first === name)?.[1];
   const [api, version, expires] = [last('api'), last('version'), last('expires')];
+  const [enabled, config] = [last('enabled'), last('config')];
   return {
     service: last('service') ?? 'unknown',
     ...(api !== undefined && { isApiReady: api === 'ready' }),
@@ -31,5 +38,8 @@ export function findingsOf({ output }: ProbeAnswer): Findings {
     ...(expires !== undefined && !Number.isNaN(Date.parse(expires)) && { certificatesExpireAt: new Date(expires).toISOString() }),
     isExpiring: last('expiring') === 'true',
     snapshots: lines.flatMap(([first, name]) => (first === 'snapshot' && name !== undefined ? [name] : [])),
+    ...(enabled !== undefined && { enabled }),
+    ...(config !== undefined && { config }),
+    labels: new Map(lines.flatMap(([first, name, member]) => (first === 'label' && name !== undefined ? [[name, member ?? '']] : []))),
   };
 }

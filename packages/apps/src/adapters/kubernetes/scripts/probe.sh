@@ -8,6 +8,7 @@ pattern="$program $role"
 
 if [ -d /run/systemd/system ]; then
   echo "service $(systemctl is-active "$service" 2>/dev/null)"
+  echo "enabled $(systemctl is-enabled "$service" 2>/dev/null)"
 else
   state=inactive
   # RKE2 and k3s hide the rest of their arguments.
@@ -18,12 +19,22 @@ else
 fi
 echo "version $(reported_version)"
 
+# Without its secrets, which only the node knows.
+settings=$config/config.yaml
+[ "$program" != kubeadm ] || settings=$own/config.yaml
+if [ -f "$settings" ]; then
+  echo "config $(grep -vE '^((agent-)?token:|[[:space:]]*"(token":|sha256:))' "$settings" | sha256sum | cut -c 1-64)"
+else
+  echo 'config missing'
+fi
+
 ready='{range .items[*]}node {.metadata.name} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}'
 cordoned='{range .items[?(@.spec.unschedulable==true)]}cordoned {.metadata.name}{"\n"}{end}'
+labels='{range .items[*]}label {.metadata.name} {.metadata.labels.capstan\.dev/member}{"\n"}{end}'
 if [ "$role" = server ]; then
   if kubeadmin --request-timeout 5s get --raw /readyz > /dev/null 2>&1; then
     echo 'api ready'
-    kubeadmin --request-timeout 5s get nodes -o "jsonpath=$ready$cordoned"
+    kubeadmin --request-timeout 5s get nodes -o "jsonpath=$ready$cordoned$labels"
   else
     echo 'api not-ready'
   fi
