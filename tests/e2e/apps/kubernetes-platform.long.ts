@@ -14,6 +14,7 @@ describeUnless(await clusterProblem({ builds: true }), 'a self-managed cluster o
   const allocations: Record<string, string> = {};
   let platform: AppPlatform;
   let kubeconfig: string;
+  const hosts = new Map<string, Host>();
 
   beforeAll(async () => {
     const directory = owned.use(temporaryDirectory('release'));
@@ -24,7 +25,7 @@ describeUnless(await clusterProblem({ builds: true }), 'a self-managed cluster o
     const environment = await distributionEnvironment();
     for (const name of everyNode) {
       const prepare = async (host: Host): Promise<void> => void groups.use(await prepareHost(host));
-      await platform.addNode(name, prepare, { environment });
+      hosts.set(name, await platform.addNode(name, prepare, { environment }));
     }
     for (const name of ['a', 'b', 'c']) allocations[await platform.allocate(name)] = name;
   });
@@ -89,6 +90,23 @@ describeUnless(await clusterProblem({ builds: true }), 'a self-managed cluster o
       expect(found).not.toContain('configmap/after');
       expect(await readyNodes()).toEqual(everyNode);
     }, patience);
+  });
+
+  test('has certificates that expire soon renewed by the platform', async () => {
+    const { status } = await platform.instances().get('lab');
+    const expiring = `cd /var/lib/rancher/rke2/server/tls && openssl req -new -key client-scheduler.key -subj /CN=system:kube-scheduler |
+      openssl x509 -req -CA client-ca.crt -CAkey client-ca.key -days 10 -out client-scheduler.crt`;
+    expect((await hosts.get('gpu-1')!.run(['sh', '-c', expiring])).code).toBe(0);
+    await vi.waitFor(
+      async () => {
+        const renewal = (await platform.operations('lab')).find(({ spec }) => spec.type === 'rotate-certificates');
+        expect(renewal?.status?.state).toBe('succeeded');
+        const { status: now } = await platform.instances().get('lab');
+        expect(now?.certificatesExpireAt?.slice(0, 10)).toBe(status?.certificatesExpireAt?.slice(0, 10));
+      },
+      { timeout: 280_000, interval: 1_000 },
+    );
+    expect(await readyNodes()).toEqual(everyNode);
   });
 
   test('stops and starts', async () => {

@@ -193,6 +193,7 @@ export interface Observation {
   readonly members: Readonly<Record<string, MemberObservation>>;
   /** Whether `reconcile` would change something. */
   readonly hasDrifted?: boolean;
+  /** If the App has an operation `rotate-certificates`, the platform begins it 30 days before. */
   readonly certificatesExpireAt?: string;
   /** Whether operations of the App may be done now; those that are not named may. */
   readonly refused?: readonly { readonly operation: string; readonly member?: string; readonly reason: string; readonly message: string }[];

@@ -35,6 +35,8 @@ interface Given {
   readonly members?: readonly AppMember[];
   readonly operations?: readonly AppOperation[];
   readonly isInSync?: boolean;
+  readonly certificatesExpireAt?: string;
+  readonly app?: object;
   readonly now?: number;
 }
 
@@ -43,10 +45,12 @@ function sceneOf({
   operations = [],
   isInSync = false,
   now = start,
+  certificatesExpireAt,
+  app,
 }: Given): Scene {
   const condition = { type: 'InSync', status: isInSync ? 'True' : 'False', lastTransitionTime: at(start), reason: 'x', message: '' };
-  const instance = { metadata: {}, spec: { stopped: false }, status: { revision: 'r', conditions: [condition] } };
-  return { instance, members, operations, now } as unknown as Scene;
+  const instance = { metadata: {}, spec: { stopped: false }, status: { revision: 'r', conditions: [condition], certificatesExpireAt } };
+  return { instance, members, operations, now, app } as unknown as Scene;
 }
 
 describe('an instance that has drifted', () => {
@@ -71,5 +75,36 @@ describe('an instance that has drifted', () => {
   test('may drift again later: only what was done about this drift counts', () => {
     const before = [1, 2, 3].map((sequence) => reconciled(sequence, start - sequence * minute));
     expect(wantedOperation(sceneOf({ operations: before, now: start + 60 * minute }), view)).toMatchObject({ type: 'reconcile' });
+  });
+});
+
+describe('certificates that expire', () => {
+  const day = 24 * 60 * minute;
+  const app = { spec: { operations: [{ name: 'rotate-certificates' }] } };
+  const given = (days: number, more: Given = {}): Scene =>
+    sceneOf({ app, isInSync: true, certificatesExpireAt: at(start + days * day), ...more });
+  const renewed = (sequence: number, time: number): AppOperation => {
+    const operation = reconciled(sequence, time);
+    return { ...operation, spec: { ...operation.spec, type: 'rotate-certificates' } };
+  };
+
+  test('are renewed by the platform a month before', () => {
+    expect(wantedOperation(given(29), view)).toEqual({ type: 'rotate-certificates', isAutomatic: true });
+    expect(wantedOperation(given(31), view)).toBeUndefined();
+  });
+
+  test('are renewed though all members are degraded because of it, but not while one has failed or is silent', () => {
+    const all = (health: string) => ['one', 'two', 'three'].map((name) => member(name, { health }));
+    expect(wantedOperation(given(29, { members: all('degraded') }), view)).toMatchObject({ type: 'rotate-certificates' });
+    for (const health of ['failed', 'unknown'])
+      expect(wantedOperation(given(29, { members: [member('one', { health }), member('two'), member('three')] }), view)).toBeUndefined();
+  });
+
+  test('are up to people if the App cannot renew them, and after three tries', () => {
+    expect(wantedOperation(given(29, { app: { spec: {} } }), view)).toBeUndefined();
+    const tries = [1, 2, 3].map((sequence) => renewed(sequence, start - sequence));
+    expect(wantedOperation(given(29, { operations: tries }), view)).toBeUndefined();
+    const lastYear = [1, 2, 3].map((sequence) => renewed(sequence, start - 300 * day));
+    expect(wantedOperation(given(29, { operations: lastYear }), view)).toMatchObject({ type: 'rotate-certificates' });
   });
 });

@@ -58,13 +58,28 @@ function hasFailed(operations: readonly AppOperation[], type: string, revision: 
 const remedyPause = 300_000;
 const mostRemedies = 3;
 
+/** The operation of an App that renews certificates, and how long before the first expires the platform begins it, in milliseconds. */
+const renewal = 'rotate-certificates';
+const renewalWindow = 30 * 86_400_000;
+
+/** Certificates that nobody renews end the instance. Members that are only degraded, which they are for this reason, do not prevent it. */
+function isRenewalDue(scene: Scene): boolean {
+  const { instance, members, app, now } = scene;
+  const expires = Date.parse(instance.status?.certificatesExpireAt ?? '');
+  const begins = expires - renewalWindow;
+  if (Number.isNaN(begins) || begins > now || !app?.spec.operations?.some(({ name }) => name === renewal)) return false;
+  if (members.some(({ status }) => status?.joined === true && (status.health === 'failed' || status.health === 'unknown'))) return false;
+  return isDue(scene, ({ spec, status }) => spec.type === renewal && Date.parse(status?.startedAt ?? '') >= begins);
+}
+
 /**
- * A repair of one member that its adapter calls repairable, or a reconciliation of an instance that has drifted. If more than a third of the members is not healthy, something else is
+ * A renewal of certificates, a repair of one member that its adapter calls repairable, or a reconciliation of an instance that has drifted. If more than a third of the members is not healthy, something else is
  * wrong, and a person has to look.
  */
 function remedy(scene: Scene): Beginning | undefined {
   const { instance, members } = scene;
   if (instance.spec.stopped || members.length === 0) return undefined;
+  if (isRenewalDue(scene)) return { type: renewal, isAutomatic: true };
   const unhealthy = members.filter(
     ({ status }) => status?.joined === true && (status.health === 'failed' || status.health === 'degraded' || status.health === 'unknown'),
   );
