@@ -28,7 +28,7 @@ export * from './capstan/audit.ts';
 export { boundObjects } from './capstan/bound-objects.ts';
 export * from './capstan/node-accounts.ts';
 export * from './capstan/node-pages.ts';
-export { appliedAnnotation, builtInKindsAnnotation, platformWorkspace } from './capstan/platform.ts';
+export { appliedAnnotation, builtInKindsAnnotation, platformWorkspace, productsNamespace } from './capstan/platform.ts';
 export * from './capstan/problems.ts';
 export { serverLeaseAnnotations, serverLeaseLabel } from './capstan/server-leases.ts';
 export * from './capstan/session-tokens.ts';

@@ -1,7 +1,8 @@
 import { type App, appInstanceKind, appKind, appMemberKind, type NodeScript, newObject, nodeScriptKind } from '@capstan/api';
-import { Client, connectionOf, isForbidden, loadKubeconfig } from '@capstan/client';
+import { Client, connectionOf, fixedCredentials, isForbidden, loadKubeconfig } from '@capstan/client';
 import { computeProduct } from '@capstan/compute';
 import { fleetProduct } from '@capstan/fleet';
+import type { KubeObject } from '@capstan/machinery';
 import { type Cloud, startCloud } from '@capstan/platform/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { AdapterRegistration } from './adapter/registration.ts';
@@ -41,6 +42,38 @@ describe('the product', () => {
     await vi.waitFor(async () => {
       expect((await cloud.platform.resource<NodeScript>(nodeScriptKind).get('pair-hello')).spec.content).toContain('good day');
     }, patience);
+  });
+
+  test('writes Secrets only in its own namespace and, for tasks, in those of nodes', async () => {
+    const connection = connectionOf(loadKubeconfig({ path: cloud.server.kubeconfigPath }));
+    const accounts = cloud.platform
+      .resource({ group: '', version: 'v1', resource: 'serviceaccounts', namespaced: true })
+      .in('capstan-products');
+    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: {}, spec: {} };
+    const made = await vi.waitFor(
+      () => accounts.writeSubresource<KubeObject>('apps', { subresource: 'token', method: 'POST', body: request }),
+      patience,
+    );
+    const { token } = made['status'] as { readonly token: string };
+    using own = new Client({ ...connection, credentials: fixedCredentials({ authorization: `Bearer ${token}` }) });
+    const platform = own.cluster('root:platform');
+    const kind = { group: '', version: 'v1', resource: 'secrets', namespaced: true };
+    const namespaces = cloud.platform.resource({ group: '', version: 'v1', resource: 'namespaces', namespaced: false });
+    for (const name of ['node-x', 'other']) await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    const create = (namespace: string, name: string, labels = {}): Promise<KubeObject> =>
+      platform.resource(kind).in(namespace).create({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace, labels } });
+    const forTasks = { 'fleet.capstan.dev/task-secret': 'true' };
+    await create('apps', 'any');
+    await create('node-x', 'task', forTasks);
+    await platform.resource(kind).in('node-x').delete('task');
+    await expect(create('node-x', 'any')).rejects.toSatisfy(isForbidden);
+    await expect(create('other', 'task', forTasks)).rejects.toSatisfy(isForbidden);
+    await expect(create('capstan-products', 'task', forTasks)).rejects.toSatisfy(isForbidden);
+    for (const namespace of ['node-x', 'other']) {
+      const metadata = { name: 'theirs', namespace };
+      await cloud.platform.resource(kind).in(namespace).create({ apiVersion: 'v1', kind: 'Secret', metadata });
+      await expect(platform.resource(kind).in(namespace).delete('theirs')).rejects.toSatisfy(isForbidden);
+    }
   });
 
   test('lets nobody but the platform write members', async () => {

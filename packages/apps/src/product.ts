@@ -33,7 +33,7 @@ const rules: readonly PolicyRule[] = [
   { apiGroups: [nodeTaskKind.group], resources: [nodeTaskKind.resource], verbs: [...read, 'create', 'patch', 'delete'] },
   { apiGroups: [nodeTaskKind.group], resources: [`${nodeTaskKind.resource}/log`], verbs: ['get'] },
   { apiGroups: [appKind.group], resources: [appKind.resource], verbs: read },
-  // In the namespaces of nodes, for single tasks. Reading them is up to the agents.
+  // In the namespaces of nodes, for single tasks: the admission of the server refuses others. Reading them is up to the agents.
   { apiGroups: [''], resources: ['secrets'], verbs: ['create', 'delete'] },
 ];
 

@@ -7,7 +7,7 @@ import { KubeconfigFile } from '../workspaces/kubeconfig-file.ts';
 import { fieldLines } from './catalog.ts';
 import { outcomeOf } from './deploy.ts';
 import { fieldsFrom, readWish, wishOf } from './wish.ts';
-import { errorLines, nextActions, progressLine, stepLines } from './words.ts';
+import { errorLines, nextActions, progressLine, reportLine, stepLines } from './words.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'capstan-cli-apps-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -132,6 +132,27 @@ test('a plan is printed stage by stage', () => {
     '  1  Install (failed, no room)',
     '  2  Join [b]',
   ]);
+});
+
+test('a step whose title names its member or node is printed without the member', () => {
+  const lines = (...titles: string[]) =>
+    stepLines(
+      titles.map((title) => ({ id: title, title, stage: 1, state: 'pending' as const, member: 'k1-b' })),
+      new Map([['k1-b', 'gpu-1']]),
+    );
+  expect(lines('Start rke2 on gpu-1', 'Drain gpu-1: no pods', 'Repair k1-b.', 'Wait for gpu-10', 'Join')).toEqual([
+    '  1  Start rke2 on gpu-1',
+    '  1  Drain gpu-1: no pods',
+    '  1  Repair k1-b.',
+    '  1  Wait for gpu-10 [k1-b]',
+    '  1  Join [k1-b]',
+  ]);
+});
+
+test('a report of an app is printed with its source and age', () => {
+  const reported = { phase: 'joining', progress: { completed: 2, total: 5 }, source: 'agent/gpu-1', reportedAt: new Date().toISOString() };
+  expect(reportLine(instance({ reported }))).toMatch(/^joining 2\/5 \(by agent\/gpu-1, \d+s ago\)$/);
+  expect(reportLine(instance({}))).toBeUndefined();
 });
 
 describe('a kubeconfig of a cluster', () => {

@@ -3,7 +3,7 @@ import type { KubeObject } from '@capstan/machinery';
 import { type Column, printList, printOne } from '../output.ts';
 import { printable } from '../units/words.ts';
 import { type AppOutputFlags, answered, findInstance, membersOf, openApps, operationsOf } from './apps.ts';
-import { errorLines, nextActions, since, stepLines } from './words.ts';
+import { errorLines, nextActions, reportLine, since, stepLines } from './words.ts';
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 const counted = ({ status }: AppInstance): string | undefined => status?.members && `${status.members.healthy}/${status.members.total}`;
@@ -30,6 +30,7 @@ const details: readonly Column<AppInstance>[] = [
   { name: 'Health', value: ({ status }) => status?.health },
   { name: 'Phase', value: ({ status }) => status?.phase },
   { name: 'Progress', value: ({ status }) => status?.progress && `${status.progress.completed} of ${status.progress.total} steps` },
+  { name: 'Reported', value: reportLine },
   { name: 'Message', value: ({ status }) => shown(status?.message) },
   {
     name: 'Operation',
@@ -137,7 +138,8 @@ export async function printLogs(name: string, { operation, ...flags }: AppOutput
   if (found === undefined)
     return write(operation === undefined ? `${name} has had no operations.` : `${name} has no operation ${operation}.`);
   write(`${found.metadata.name}, ${found.spec.type}: ${found.status?.state ?? 'pending'}`);
-  for (const line of stepLines(found.status?.steps ?? [])) write(line);
+  const nodes = new Map((await membersOf(apps, name)).map(({ metadata, spec }) => [metadata.name ?? '', spec.node]));
+  for (const line of stepLines(found.status?.steps ?? [], nodes)) write(line);
   for (const error of found.status?.errors ?? []) for (const line of errorLines(error)) write(line);
 }
 

@@ -48,12 +48,24 @@ export function nextActions({ metadata, status }: AppInstance): string[] {
   });
 }
 
-/** The steps of a plan, stage by stage. */
-export function stepLines(steps: readonly AppStep[]): string[] {
+/** The steps of a plan, stage by stage. `nodes` has the node of each member: titles that name it need no member beside them. */
+export function stepLines(steps: readonly AppStep[], nodes: ReadonlyMap<string, string> = new Map()): string[] {
   return steps
     .toSorted((one, other) => one.stage - other.stage)
     .map(({ stage, title, member, state, message }) => {
       const rest = [state === 'pending' ? undefined : state, message].filter(Boolean).join(', ');
-      return `${String(stage).padStart(3)}  ${printable(title)}${member === undefined ? '' : ` [${member}]`}${rest === '' ? '' : ` (${printable(rest)})`}`;
+      const isNamed = member === undefined || [member, nodes.get(member)].some((name) => name !== undefined && names(title, name));
+      return `${String(stage).padStart(3)}  ${printable(title)}${isNamed ? '' : ` [${member}]`}${rest === '' ? '' : ` (${printable(rest)})`}`;
     });
+}
+
+/** Whether a text has a name, and not only as a part of a longer one. */
+const names = (text: string, name: string): boolean => text.split(/[^a-z0-9.-]+/i).some((one) => one.replace(/[.-]+$/, '') === name);
+
+/** A line on what an app says about itself, which the platform has not seen. */
+export function reportLine({ status }: AppInstance): string | undefined {
+  if (status?.reported === undefined) return undefined;
+  const { phase, progress, message, source, reportedAt } = status.reported;
+  const counted = progress === undefined ? '' : ` ${progress.completed}/${progress.total}`;
+  return printable(`${phase}${counted}${message === undefined ? '' : `, ${message}`} (by ${source}, ${since(reportedAt) ?? '?'} ago)`);
 }

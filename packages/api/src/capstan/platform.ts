@@ -9,3 +9,6 @@ export const builtInKindsAnnotation = 'capstan.dev/built-in-kinds';
 
 /** On an object that the platform writes again at the next start: the hash of each part as it was last written. Parts that differ belong to the owner. */
 export const appliedAnnotation = 'capstan.dev/applied';
+
+/** The namespace in root:platform of the accounts of products, and of the ConfigMap that says how far each of them is installed. */
+export const productsNamespace = 'capstan-products';

@@ -16,6 +16,7 @@ import { nodeIdentityAdmission } from '../node-agents/identity-admission.ts';
 import { podMetrics } from '../node-usage/pod-metrics.ts';
 import { Admission } from '../registry/admission.ts';
 import { metricsGroup } from '../registry/pod-metrics.ts';
+import { productSecrets } from '../workspaces/admission/product-secrets.ts';
 import { requesterStamps } from '../workspaces/admission/requester.ts';
 import { unitPods } from '../workspaces/admission/unit-pods.ts';
 import { builtinRoles } from '../workspaces/builtin-roles.ts';
@@ -107,6 +108,7 @@ function admission(
     namespaceLifecycle(cache),
     definitionLifecycle,
     nodeIdentityAdmission,
+    productSecrets({ platform: () => spaces.tree.resolve(platformWorkspace) }),
     unitPods({ platform: () => spaces.tree.resolve(platformWorkspace) }),
     ...[nodeRestriction(authorizer), ...workloadPlugins.map(exceptUnitPods)].filter(({ name }) => !options.disabledPlugins?.includes(name)),
     ...certificatePlugins(authorizer),

@@ -4,8 +4,9 @@ interface Named {
   readonly name: string;
 }
 
-/** The namespace in root:platform of the accounts of products, and of the ConfigMap that says how far each of them is installed. */
-export const productsNamespace = 'capstan-products';
+export { productsNamespace } from '@capstan/api';
+
+/** The ConfigMap that says how far each product is installed. */
 export const statesName = 'products';
 
 /** The export that tenants bind. */
