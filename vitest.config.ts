@@ -13,6 +13,7 @@ export default defineConfig({
             'scripts/**/*.test.ts',
             'apps/*/src/**/*.test.ts',
             'tests/{load,checks,conformance}/**/*.test.ts',
+            'tests/faults/table.test.ts',
           ],
           pool: 'forks',
           // Files share what they import: loading it anew for each took half of the time. So whatever a file changes for all, it changes back.
@@ -30,7 +31,7 @@ export default defineConfig({
           name: 'integration',
           // Projects with different numbers of workers run one after the other.
           sequence: { groupOrder: 1 },
-          include: ['tests/e2e/**/*.test.ts', 'tests/robustness/**/*.test.ts'],
+          include: ['tests/e2e/**/*.test.ts', 'tests/robustness/**/*.test.ts', 'tests/faults/apps.test.ts'],
           pool: 'forks',
           maxWorkers: 2,
           testTimeout: 120_000,

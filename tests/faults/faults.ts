@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { agentFolder, type World } from './world.ts';
+
+/** Something that goes wrong while a step runs. */
+export interface Fault {
+  readonly name: string;
+  /** Before the operation begins. */
+  readonly prepare?: (world: World, step: string) => void;
+  /** While the step runs. It ends meanwhile, if it can, before `recover`. */
+  readonly inject: (world: World) => Promise<void>;
+  readonly recover: (world: World, step: string) => Promise<void>;
+  /** How long a step may take, if the fault is that it takes longer. */
+  readonly deadline?: string;
+  readonly needsClock?: boolean;
+  /** In milliseconds: how long the operation may take to end, if that is long. */
+  readonly patience?: number;
+}
+
+const nothing = async (): Promise<void> => {};
+const hour = 3_600;
+
+export const faults: readonly Fault[] = [
+  { name: 'agent killed', inject: ({ agent }) => agent.kill(), recover: (world) => world.startAgent() },
+  {
+    name: 'agent paused',
+    async inject(world) {
+      await world.agent.pause();
+      await world.nodeIs('Unknown');
+    },
+    async recover(world) {
+      world.agent.resume();
+      await world.nodeIs('True');
+    },
+  },
+  {
+    name: 'network cut',
+    async inject(world) {
+      await world.host.cut();
+      await world.nodeIs('Unknown');
+    },
+    async recover(world) {
+      await world.host.restore();
+      await world.nodeIs('True');
+    },
+  },
+  { name: 'control plane killed', inject: ({ plane }) => plane.kill(), recover: ({ plane }) => plane.start() },
+  { name: 'controllers killed', inject: ({ plane }) => plane.killControllers(), recover: nothing },
+  {
+    name: 'disk full',
+    inject: async ({ host }) => host.fillDisk(agentFolder),
+    async recover({ host }) {
+      // Long enough for the agent to find out.
+      await sleep(1_500);
+      await host.freeDisk(agentFolder);
+    },
+  },
+  {
+    name: 'clock jumps',
+    needsClock: true,
+    async inject({ host }) {
+      for (const hours of [30, -30]) {
+        host.setClock(hours * hour);
+        await sleep(1_500);
+      }
+    },
+    recover: async ({ host }) => host.setClock(0),
+  },
+  {
+    name: 'step ignores SIGTERM',
+    deadline: '2s',
+    prepare: (world, step) => world.set(`stubborn-${step}`),
+    inject: nothing,
+    recover: async (world, step) => world.unset(`stubborn-${step}`),
+  },
+  {
+    name: 'a gigabyte of output',
+    patience: 300_000,
+    prepare: (world, step) => world.set(`flood-${step}`),
+    inject: nothing,
+    recover: async (world, step) => world.unset(`flood-${step}`),
+  },
+];

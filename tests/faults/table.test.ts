@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { type Cell, steps } from './cell.ts';
+import { isWrong, page, textOf } from './table.ts';
+
+const cell = (more: Partial<Cell> = {}): Cell => ({
+  step: steps[0]!,
+  fault: 'network cut',
+  outcome: 'completed',
+  reasons: [],
+  begun: 1,
+  attempts: 1,
+  faults: [],
+  ...more,
+});
+
+describe('the table', () => {
+  test('has a row for each step and a column for each fault', () => {
+    const text = page([cell(), cell({ fault: 'disk full', reasons: ['DiskFull'] }), cell({ step: steps[2]! })]);
+    expect(text).toContain(
+      '| Step | network cut | disk full |\n| --- | --- | --- |\n| deploy: prepare | completed | completed (DiskFull) |',
+    );
+    expect(text).toContain('| change: update | completed |  |');
+  });
+
+  test('says how often a step began, and what is wrong', () => {
+    expect(textOf(cell({ begun: 2, attempts: 2, reasons: ['DeadlineExceeded'] }))).toBe('completed (DeadlineExceeded, 2 runs)');
+    expect(textOf(cell({ begun: 2, faults: ['the step began 2 times in 1 attempts'] }))).toContain('**WRONG: the step began');
+  });
+
+  test.each([
+    [cell(), false],
+    [cell({ outcome: 'completed by retry' }), false],
+    [cell({ outcome: 'needs intervention' }), false],
+    [cell({ outcome: 'stuck' }), true],
+    [cell({ faults: ['something'] }), true],
+  ])('knows what is broken', (one, wrong) => {
+    expect(isWrong(one)).toBe(wrong);
+  });
+});

@@ -1,0 +1,38 @@
+import type { Cell } from './cell.ts';
+
+const head = `# Apps under faults
+
+\`npm run faults -- --record\` writes this page. Each cell is one run: a small app is deployed, changed or removed on a host of its own, and something goes wrong while one of its steps runs. The step writes a line whenever it
+begins, so a step that ran twice would be seen. A fault lasts until the platform had time to notice it.
+
+`;
+
+const legend = `
+- *completed*: the operation ended as if nothing had happened, after the fault was over. Nobody had to do anything.
+- *completed by retry*: the operation failed with the reason in brackets, and the action \`retry\` completed it.
+- Words in brackets are the reasons that the status of the instance named meanwhile.
+- "2 runs" means that the platform counted as many attempts: a step is never run again without its being counted.
+`;
+
+/** The table as Markdown: steps down, faults across. */
+export function page(cells: readonly Cell[]): string {
+  const columns = [...new Set(cells.map(({ fault }) => fault))];
+  const rows = [...new Map(cells.map((cell) => [rowOf(cell), cell])).keys()];
+  const line = (parts: readonly string[]): string => `| ${parts.join(' | ')} |\n`;
+  const table = rows.map((row) => {
+    const found = columns.map((fault) => cells.find((cell) => rowOf(cell) === row && cell.fault === fault));
+    return line([row, ...found.map((cell) => (cell === undefined ? '' : textOf(cell)))]);
+  });
+  return `${head}${line(['Step', ...columns])}${line(['---', ...columns.map(() => '---')])}${table.join('')}${legend}`;
+}
+
+const rowOf = ({ step }: Cell): string => `${step.operation}: ${step.name}`;
+
+export function textOf({ outcome, reasons, begun, faults }: Cell): string {
+  const notes = [...reasons, ...(begun > 1 ? [`${begun} runs`] : [])];
+  const wrong = faults.length > 0 ? ` **WRONG: ${faults.join('; ')}**` : '';
+  return `${outcome}${notes.length > 0 ? ` (${notes.join(', ')})` : ''}${wrong}`;
+}
+
+/** Whether a run shows that something is broken. */
+export const isWrong = ({ outcome, faults }: Cell): boolean => faults.length > 0 || outcome === 'stuck';
