@@ -9,6 +9,7 @@ import { createRoot } from 'react-dom/client';
 import { whenSignedOut } from './modules/kube/client.ts';
 import { closeLive } from './modules/live/use-live.ts';
 import { sessionQuery } from './modules/session/session.ts';
+import { noteTrouble } from './modules/session/trouble.ts';
 import { router } from './router.tsx';
 import { theme } from './theme.ts';
 
@@ -16,7 +17,8 @@ const queries = new QueryClient({
   defaultOptions: { queries: { retry: 1, refetchOnWindowFocus: false, staleTime: 10_000 } },
 });
 
-whenSignedOut(() => {
+whenSignedOut((trouble) => {
+  noteTrouble(trouble);
   closeLive();
   void queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
 });

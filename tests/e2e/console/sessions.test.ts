@@ -74,13 +74,56 @@ describeUnless(await skipReason(['chromium']), 'sessions of the console', () => 
     expect(await page.getByRole('navigation', { name: 'Pages' }).getByText('Fleet').count()).toBe(0);
   });
 
-  test('after a token is revoked, the next step of its user leads to the sign-in page', async () => {
+  test('a page whose token is revoked leads to the sign-in page by itself, and says why', async () => {
     const { page } = viewer;
     await page.goto(platform.at('/units'));
     await page.getByRole('link', { name: 'waits' }).waitFor();
     await platform.kube(`${accounts}/reader`, { method: 'DELETE' });
-    await page.getByRole('navigation', { name: 'Pages' }).getByText('Storage').click();
     await page.getByRole('heading', { name: 'Sign in to Capstan' }).waitFor();
+    await page.getByText('The server no longer accepts your token').waitFor();
+  });
+
+  test('a page whose session has expired says so at its own address', async () => {
+    await using visit = await platform.ownerVisit();
+    const { page } = visit;
+    let expire = (): void => {};
+    await page.routeWebSocket(/\/live$/, (stream) => {
+      stream.connectToServer();
+      expire = () => void stream.close({ code: 4401, reason: 'expired' });
+    });
+    await page.goto(platform.at('/units'));
+    await page.getByRole('link', { name: 'waits' }).waitFor();
+    await page.route('**/session', (route) => route.fulfill({ status: 401, json: { code: 'signed_out', ways: ['token'] } }));
+    expire();
+    await page.getByText('Your session has expired.').waitFor();
+    expect(page.url()).toBe(platform.at('/units'));
+  });
+
+  test.each([
+    ['denied', 'Your organization did not allow the sign-in.'],
+    ['refused', 'You are known to your organization, but not to this platform.'],
+  ])('the sign-in page explains the trouble %s of a provider', async (trouble, text) => {
+    await using visit = await platform.visit();
+    await visit.page.goto(`${platform.url}/sign-in?trouble=${trouble}`);
+    await visit.page.getByText(text).waitFor();
+  });
+
+  test('a page says since when the API server hangs, and shows live data again when it goes on', async () => {
+    await using visit = await platform.ownerVisit();
+    const { page } = visit;
+    await page.goto(platform.at('/api/core/v1/configmaps'));
+    await page.getByText('kube-root-ca.crt').first().waitFor();
+    const server = await platform.processOf('apiserver');
+    process.kill(server, 'SIGSTOP');
+    try {
+      await page.getByText(/The API server has not answered since \d\d:\d\d:\d\d\./).waitFor();
+    } finally {
+      // On a very busy machine, `capstan up` has replaced it by now.
+      if ((await platform.processOf('apiserver')) === server) process.kill(server, 'SIGCONT');
+    }
+    await page.getByText('The connection is restored.').waitFor();
+    await platform.kube(configMaps, { method: 'POST', body: { metadata: { name: 'after-the-hang' } } });
+    await page.getByText('after-the-hang', { exact: true }).waitFor();
   });
 
   test('a page says that the API server is away, and shows live data again when it is back', async () => {
@@ -90,7 +133,7 @@ describeUnless(await skipReason(['chromium']), 'sessions of the console', () => 
     await platform.kube(configMaps, { method: 'POST', body: { metadata: { name: 'before' } } });
     await page.getByText('before', { exact: true }).waitFor();
     await page.evaluate('window.stayed = true');
-    const seen = page.getByText('The API server does not answer.').waitFor();
+    const seen = page.getByText(/The API server has not answered since/).waitFor();
     process.kill(await platform.processOf('apiserver'), 'SIGKILL');
     await seen;
     await page.getByText('before', { exact: true }).waitFor();

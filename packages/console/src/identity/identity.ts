@@ -24,10 +24,11 @@ export async function identify(upstream: Upstream, authorization: string): Promi
   return { user, isPlatformOwner, home: first ?? (await homeOf(upstream, authorization)) };
 }
 
-export async function userOf(upstream: Upstream, authorization: string): Promise<Identity['user']> {
+export async function userOf(upstream: Upstream, authorization: string, signal?: AbortSignal): Promise<Identity['user']> {
   const review = await post(upstream, authorization, {
     path: `/clusters/${accountWorkspace(authorization) ?? rootCluster}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
     body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+    ...(signal && { signal }),
   });
   const { username, groups } = fieldsOf(fieldsOf(review['status'])['userInfo']);
   return { name: textOf(username), groups: Array.isArray(groups) ? groups.map(textOf) : [] };
@@ -82,7 +83,7 @@ async function optional(asking: Promise<unknown>): Promise<unknown> {
 function post(
   upstream: Upstream,
   authorization: string,
-  { path, body }: { readonly path: string; readonly body: object },
+  { path, body, signal }: { readonly path: string; readonly body: object; readonly signal?: AbortSignal },
 ): Promise<Readonly<Record<string, unknown>>> {
-  return upstream.json({ method: 'POST', path, authorization, body: JSON.stringify({ metadata: {}, ...body }) });
+  return upstream.json({ method: 'POST', path, authorization, body: JSON.stringify({ metadata: {}, ...body }), ...(signal && { signal }) });
 }

@@ -1,11 +1,13 @@
 import type { Transport } from '@capstan/client';
 import type { Status } from '@capstan/machinery';
 import { Refusal } from '../guard/refusal.ts';
+import { userOf } from '../identity/identity.ts';
 import { checkPath } from '../relay/relay.ts';
 import type { Target } from '../relay/target.ts';
 import type { Session } from '../sessions/session.ts';
 import { Follow } from './follow.ts';
-import type { Sampling, Selection } from './messages.ts';
+import type { Sampling, Selection, UpstreamState } from './messages.ts';
+import { Pulse } from './pulse.ts';
 import { Sampler } from './sampler.ts';
 
 export interface HubLimits {
@@ -15,6 +17,9 @@ export interface HubLimits {
   readonly longestWait: number;
   /** Milliseconds of a second between samples; less in tests. */
   readonly second: number;
+  /** In milliseconds: how often the API server is asked whether it accepts the token, and how long it may take to answer. */
+  readonly pulse: number;
+  readonly answerWithin: number;
 }
 
 export interface Targets {
@@ -24,10 +29,13 @@ export interface Targets {
 
 /** A tab, as its hub sees it. */
 export interface Listener {
-  upstream(state: 'lost' | 'restored'): void;
+  upstream(state: UpstreamState): void;
   /** The API server no longer accepts the token. */
-  signedOut(): void;
+  refused(): void;
 }
+
+/** The name of the regular questions among everything that can be lost. */
+const pulse = 'pulse';
 
 /** Everything that the tabs of one session follow. Each list and each sample is fetched once, whatever the number of tabs. */
 export class Hub implements Disposable {
@@ -37,22 +45,31 @@ export class Hub implements Disposable {
   readonly #follows = new Map<string, Follow>();
   readonly #samplers = new Map<string, Sampler>();
   readonly #listeners = new Set<Listener>();
-  readonly #lost = new Set<string>();
+  /** What is lost, and since when. */
+  readonly #lost = new Map<string, number>();
+  readonly #pulse: Pulse;
 
   constructor(session: Session, targets: Targets, limits: HubLimits) {
     this.#session = session;
     this.#targets = targets;
     this.#limits = limits;
+    this.#pulse = new Pulse({
+      ask: async (signal) => userOf(targets.kube.upstream, await session.authorization(), signal),
+      every: limits.pulse,
+      within: limits.answerWithin,
+      onAnswer: () => this.#restored(pulse),
+      onSilence: (since) => this.#lose(pulse, since),
+      onRefusal: () => this.#refuse(),
+    });
   }
 
   get isUnused(): boolean {
     return this.#listeners.size === 0;
   }
 
-  /** Those of which the upstream is lost are told so. */
   listen(listener: Listener): void {
     this.#listeners.add(listener);
-    if (this.#lost.size > 0) listener.upstream('lost');
+    if (this.#lost.size > 0) listener.upstream(this.#lostState());
   }
 
   leave(listener: Listener): void {
@@ -67,7 +84,7 @@ export class Hub implements Disposable {
         connection,
         transport: authorized(transport, this.#session),
         longestWait: this.#limits.longestWait,
-        onUpstream: (state) => this.#upstream(name, state),
+        onUpstream: (state) => (state === 'lost' ? this.#lose(name, Date.now()) : this.#restored(name)),
         onOver: (status) => this.#over(this.#follows, name, status),
       });
     });
@@ -105,25 +122,37 @@ export class Hub implements Disposable {
         if (!one.isUnused) continue;
         all.delete(name);
         one[Symbol.dispose]();
-        this.#upstream(name, 'restored');
+        this.#restored(name);
       }
   }
 
   #over(all: Map<string, unknown>, name: string, { code }: Status): void {
     all.delete(name);
-    this.#upstream(name, 'restored');
-    if (code === 401) for (const listener of this.#listeners) listener.signedOut();
+    this.#restored(name);
+    if (code === 401) this.#refuse();
   }
 
-  #upstream(name: string, state: 'lost' | 'restored'): void {
-    const before = this.#lost.size;
-    if (state === 'lost') this.#lost.add(name);
-    else this.#lost.delete(name);
-    if (before > 0 === this.#lost.size > 0) return;
-    for (const listener of this.#listeners) listener.upstream(state);
+  #refuse(): void {
+    for (const listener of this.#listeners) listener.refused();
+  }
+
+  #lose(name: string, since: number): void {
+    const isFirst = this.#lost.size === 0;
+    if (!this.#lost.has(name)) this.#lost.set(name, since);
+    if (isFirst) for (const listener of this.#listeners) listener.upstream(this.#lostState());
+  }
+
+  #restored(name: string): void {
+    if (!this.#lost.delete(name) || this.#lost.size > 0) return;
+    for (const listener of this.#listeners) listener.upstream({ upstream: 'restored' });
+  }
+
+  #lostState(): UpstreamState {
+    return { upstream: 'lost', since: new Date(Math.min(...this.#lost.values())).toISOString() };
   }
 
   [Symbol.dispose](): void {
+    this.#pulse[Symbol.dispose]();
     for (const one of [...this.#follows.values(), ...this.#samplers.values()]) one[Symbol.dispose]();
     this.#follows.clear();
     this.#samplers.clear();

@@ -1,11 +1,14 @@
 import { acceptWebSocket, isHandshake, type UpgradeRequest } from '@capstan/streams';
 import { Refusal } from '../guard/refusal.ts';
-import type { Session } from '../sessions/session.ts';
+import type { Session, SessionEnd } from '../sessions/session.ts';
 import { Hub, type HubLimits, type Targets } from './hub.ts';
-import { longestMessage, signedOutCode, Tab, type TabLimits } from './tab.ts';
+import { longestMessage, Tab, type TabLimits } from './tab.ts';
 
 /** Of the standard: the server restarts, and the tab comes back. */
 const restartCode = 1012;
+
+/** In milliseconds. A tab that is open for so long only asks whether its session goes on. */
+const longestTimer = 2 ** 31 - 1;
 
 export interface LiveLimits extends HubLimits, TabLimits {}
 
@@ -14,6 +17,8 @@ export const defaultLiveLimits: LiveLimits = {
   keys: 200,
   longestWait: 5_000,
   second: 1_000,
+  pulse: 10_000,
+  answerWithin: 5_000,
   waiting: 8 << 20,
   batch: 20,
   heartbeat: 30_000,
@@ -45,13 +50,19 @@ export class Live {
     this.#tabs++;
     const hub = this.#hubOf(session);
     const tab = new Tab(socket, hub, this.#limits);
-    const signOut = (): void =>
-      session.ended.reason === 'stopping' ? socket.close(restartCode, 'restarting') : socket.close(signedOutCode, 'signed out');
+    const signOut = (): void => {
+      const why = session.ended.reason as SessionEnd;
+      if (why === 'stopping') socket.close(restartCode, 'restarting');
+      else tab.end(why);
+    };
     session.ended.addEventListener('abort', signOut, { once: true });
+    // Otherwise the next sweep would end it.
+    const expiry = setTimeout(() => tab.end('expired'), Math.min(session.endsAt - Date.now(), longestTimer)).unref();
     return new Promise((resolve) => {
       socket.on('close', () => {
         this.#tabs--;
         session.ended.removeEventListener('abort', signOut);
+        clearTimeout(expiry);
         tab[Symbol.dispose]();
         hub.tidy();
         if (hub.isUnused) {

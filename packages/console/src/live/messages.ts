@@ -92,6 +92,9 @@ export function errorMessage(key: string | undefined, status: Status): string {
   return JSON.stringify({ ...(key !== undefined && { key }), type: 'error', status });
 }
 
-export function connectionMessage(upstream: 'lost' | 'restored'): string {
-  return JSON.stringify({ type: 'connection', upstream });
+/** Whether the API server answers, and since when it does not. */
+export type UpstreamState = { readonly upstream: 'lost'; readonly since: string } | { readonly upstream: 'restored' };
+
+export function connectionMessage(state: UpstreamState): string {
+  return JSON.stringify({ type: 'connection', ...state });
 }

@@ -1,7 +1,7 @@
 import type { Status } from '@capstan/machinery';
 import { refusalOf } from '../guard/refusal.ts';
 import type { Hub, Listener } from './hub.ts';
-import { connectionMessage, errorMessage, type PageMessage, parseMessage } from './messages.ts';
+import { connectionMessage, errorMessage, type PageMessage, parseMessage, type UpstreamState } from './messages.ts';
 import { Outbox, type WebSocket } from './outbox.ts';
 import { type Holder, ListSubscription, SampleSubscription, type Subscription } from './subscription.ts';
 
@@ -51,13 +51,18 @@ export class Tab implements Listener, Holder, Disposable {
     this.#heartbeat = setInterval(() => this.#beat(), limits.heartbeat).unref();
   }
 
-  upstream(state: 'lost' | 'restored'): void {
+  upstream(state: UpstreamState): void {
     this.#notify(connectionMessage(state));
   }
 
-  signedOut(): void {
+  refused(): void {
+    this.end('refused');
+  }
+
+  /** Ends the stream, after everything that waits. */
+  end(why: 'signed-out' | 'expired' | 'refused'): void {
     this.#flush();
-    this.#socket.close(signedOutCode, 'signed out');
+    this.#socket.close(signedOutCode, why);
   }
 
   wake(subscription: Subscription): void {

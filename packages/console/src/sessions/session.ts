@@ -25,6 +25,9 @@ export interface RenewalOptions {
   readonly onRefused: () => void;
 }
 
+/** Why a session ends here. `refused`: its token cannot be renewed. `stopping`: only this process ends, and the session goes on with the next one. */
+export type SessionEnd = 'signed-out' | 'expired' | 'refused' | 'stopping';
+
 /** In milliseconds: how long before its end a token is renewed. */
 const margin = 60_000;
 
@@ -83,8 +86,7 @@ export class Session implements SessionFacts {
     if (!this.#ended.signal.aborted) this.#options.onRenewed();
   }
 
-  /** `stopping` if only this process ends, and the session goes on with the next one. */
-  end(why: 'signed-out' | 'stopping' = 'signed-out'): void {
+  end(why: SessionEnd): void {
     this.#ended.abort(why);
   }
 }

@@ -1,6 +1,6 @@
 import { fieldsOf, textOf } from '@capstan/machinery';
 import { isSecret, nameOf, newSecret } from './secret.ts';
-import { type Credential, Session } from './session.ts';
+import { type Credential, Session, type SessionEnd } from './session.ts';
 import type { SealedSession, Vault } from './vault.ts';
 
 export interface SessionLimits {
@@ -61,7 +61,7 @@ export class Sessions implements Disposable {
     this.sweep();
     const owner = nameOf(user);
     const own = [...this.#sealed.values()].filter((one) => one.owner === owner).sort((a, b) => this.#usedAt(a) - this.#usedAt(b));
-    for (const one of own.slice(0, Math.max(0, own.length + 1 - this.limits.perUser))) this.#remove(one.name);
+    for (const one of own.slice(0, Math.max(0, own.length + 1 - this.limits.perUser))) this.#remove(one.name, 'signed-out');
     if (this.#sealed.size >= this.limits.sessions)
       throw new TooManySessions(`This console can have ${this.limits.sessions} sessions. Sign out elsewhere, or try again later.`);
     const secret = newSecret();
@@ -82,7 +82,7 @@ export class Sessions implements Disposable {
     const session = this.#open.get(name) ?? this.#unseal(name, secret);
     if (session === undefined) return undefined;
     if (this.#isOver(session)) {
-      this.#remove(name);
+      this.#remove(name, 'expired');
       this.#save();
       return undefined;
     }
@@ -105,7 +105,7 @@ export class Sessions implements Disposable {
       now: this.#now,
       ...(this.#renew && { renew: this.#renew }),
       onRenewed: () => this.#keep(session, key),
-      onRefused: () => this.end(session),
+      onRefused: () => this.end(session, 'refused'),
     });
     this.#open.set(facts.name, session);
     return session;
@@ -117,16 +117,16 @@ export class Sessions implements Disposable {
     this.#save();
   }
 
-  end(session: Session): void {
-    this.#remove(session.name);
+  end(session: Session, why: SessionEnd = 'signed-out'): void {
+    this.#remove(session.name, why);
     this.#save();
   }
 
-  #remove(name: string): void {
+  #remove(name: string, why: SessionEnd): void {
     this.#sealed.delete(name);
     const session = this.#open.get(name);
     this.#open.delete(name);
-    session?.end();
+    session?.end(why);
   }
 
   #usedAt(one: SealedSession): number {
@@ -145,7 +145,7 @@ export class Sessions implements Disposable {
       const session = this.#open.get(one.name);
       if (session !== undefined && session.sockets > 0) session.usedAt = this.#now();
       if (this.#isOver(session ?? one)) {
-        this.#remove(one.name);
+        this.#remove(one.name, 'expired');
         changed = true;
       } else if (session !== undefined && session.usedAt > one.usedAt) {
         this.#sealed.set(one.name, { ...one, usedAt: session.usedAt });

@@ -130,6 +130,7 @@ interface LiveMessage {
   readonly value?: unknown;
   readonly status?: { readonly code: number; readonly message: string };
   readonly upstream?: string;
+  readonly since?: string;
 }
 
 interface LiveObject {
@@ -140,13 +141,17 @@ interface LiveObject {
 export class TestTab {
   readonly messages: LiveMessage[] = [];
   readonly socket: WebSocket;
-  /** The code with which the stream was closed. */
+  /** The code with which the stream was closed, and the reason. */
   closed: number | undefined;
+  reason: string | undefined;
 
   private constructor(socket: WebSocket) {
     this.socket = socket;
     socket.on('message', (data: Buffer) => this.messages.push(JSON.parse(data.toString('utf8')) as LiveMessage));
-    socket.on('close', (code) => (this.closed = code));
+    socket.on('close', (code, reason: Buffer) => {
+      this.closed = code;
+      this.reason = reason.toString('utf8');
+    });
   }
 
   static over(socket: WebSocket): Promise<TestTab> {

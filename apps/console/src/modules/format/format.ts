@@ -49,5 +49,8 @@ export function dateTime(time: string | null | undefined): string {
   return `${day} ${two(then.getHours())}:${two(then.getMinutes())}:${two(then.getSeconds())}`;
 }
 
+/** `08:57:16`, in the time zone of the reader. */
+export const timeOfDay = (time: string): string => dateTime(time).slice(-8);
+
 /** The text with a capital letter at its beginning. Names that begin in lower case are none of its business, so only messages use it. */
 export const sentence = (text: string): string => (text === '' ? '' : text[0]!.toUpperCase() + text.slice(1));

@@ -1,10 +1,11 @@
 import type { KindReference } from '@capstan/api';
 import { FetchTransport, type Outgoing, type Received, RestClient, type Transport } from '@capstan/client/browser';
+import type { Trouble } from '../session/trouble.ts';
 
 /** Proves to the console's process that a page of its own sends the request: a form of another origin cannot add a header. */
 export const ownRequest = { 'x-capstan-console': '1' } as const;
 
-type Listener = () => void;
+type Listener = (trouble: Trouble) => void;
 const onSignedOut = new Set<Listener>();
 
 /** Calls the listener when the session is found to have ended. Returns a function that ends that. */
@@ -13,8 +14,8 @@ export function whenSignedOut(listener: Listener): () => void {
   return () => onSignedOut.delete(listener);
 }
 
-export function reportSignedOut(): void {
-  for (const listener of onSignedOut) listener();
+export function reportSignedOut(trouble: Trouble = 'session-over'): void {
+  for (const listener of onSignedOut) listener(trouble);
 }
 
 /** The console's process adds the credentials: the page has none. */

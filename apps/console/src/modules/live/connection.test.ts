@@ -1,13 +1,13 @@
 import type { KubeObject } from '@capstan/machinery/objects';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { LiveConnection, type LiveSocket } from './connection.ts';
+import { LiveConnection, type LiveSocket, type StreamEnd } from './connection.ts';
 import type { LiveMessage } from './protocol.ts';
 
 class FakeSocket implements LiveSocket {
   readonly sent: unknown[] = [];
   isClosed = false;
   onopen: (() => void) | null = null;
-  onclose: (() => void) | null = null;
+  onclose: ((end: StreamEnd) => void) | null = null;
   onmessage: ((event: { readonly data: unknown }) => void) | null = null;
 
   send(text: string): void {
@@ -32,16 +32,19 @@ const units = { path: '/clusters/root/apis/a/v1/units' };
 
 let sockets: FakeSocket[];
 let live: LiveConnection;
+let ends: StreamEnd[];
 const last = (): FakeSocket => sockets.at(-1)!;
 
 beforeEach(() => {
   vi.useFakeTimers();
   sockets = [];
+  ends = [];
   live = new LiveConnection({
     open: () => {
       sockets.push(new FakeSocket());
       return last();
     },
+    onLost: (end) => ends.push(end),
     linger: 100,
     firstWait: 1000,
     longestWait: 4000,
@@ -136,8 +139,8 @@ describe('a lost connection', () => {
     last().onopen?.();
     last().receive({ key: '1', type: 'list', items: [unit('a')] });
     for (const wait of [1000, 2000, 4000, 4000]) {
-      last().onclose?.();
-      expect(live.link).toBe('lost');
+      last().onclose?.({ code: 1006, reason: '' });
+      expect(live.link).toMatchObject({ state: 'lost' });
       expect(live.read(units).state).toBe('content');
       const before = sockets.length;
       vi.advanceTimersByTime(wait - 1);
@@ -146,13 +149,19 @@ describe('a lost connection', () => {
       expect(sockets).toHaveLength(before + 1);
     }
     last().onopen?.();
-    expect(live.link).toBe('connected');
+    expect(live.link).toEqual({ state: 'connected' });
     expect(last().sent).toEqual([{ add: '1', path: units.path }]);
+  });
+
+  test('says how it ended', () => {
+    live.follow(units, () => {});
+    last().onclose?.({ code: 4401, reason: 'expired' });
+    expect(ends).toEqual([{ code: 4401, reason: 'expired' }]);
   });
 
   test('is tried again at once when asked to', () => {
     live.follow(units, () => {});
-    last().onclose?.();
+    last().onclose?.({ code: 1006, reason: '' });
     live.retryNow();
     expect(sockets).toHaveLength(2);
     live.retryNow();
@@ -162,10 +171,10 @@ describe('a lost connection', () => {
   test('of the process to the API server is told apart', () => {
     live.follow(units, () => {});
     last().onopen?.();
-    last().receive({ type: 'connection', upstream: 'lost' });
-    expect(live.link).toBe('upstream-lost');
+    last().receive({ type: 'connection', upstream: 'lost', since: '2026-11-16T12:00:00.000Z' });
+    expect(live.link).toEqual({ state: 'upstream-lost', since: '2026-11-16T12:00:00.000Z' });
     last().receive({ type: 'connection', upstream: 'restored' });
-    expect(live.link).toBe('connected');
+    expect(live.link).toEqual({ state: 'connected' });
   });
 });
 

@@ -2,19 +2,25 @@ import type { KubeObject } from '@capstan/machinery/objects';
 import { LiveList } from './list.ts';
 import { type Followed, isSample, keyOf, type LiveMessage, type LiveRequest, messageFor } from './protocol.ts';
 
+/** How the process ended a stream. */
+export interface StreamEnd {
+  readonly code: number;
+  readonly reason: string;
+}
+
 /** The part of a WebSocket that is used. */
 export interface LiveSocket {
   send(text: string): void;
   close(): void;
   onopen: (() => void) | null;
-  onclose: (() => void) | null;
+  onclose: ((end: StreamEnd) => void) | null;
   onmessage: ((event: { readonly data: unknown }) => void) | null;
 }
 
 export interface LiveOptions {
   readonly open: () => LiveSocket;
   /** Called when a connection could not be opened, or was lost: the session may have ended. */
-  readonly onLost?: () => void;
+  readonly onLost?: (end: StreamEnd) => void;
   /** In milliseconds: how long something that nobody reads any more is still followed, so that going back to a page is instant. */
   readonly linger?: number;
   /** In milliseconds: the wait before the first attempt to connect again, and the longest. */
@@ -24,7 +30,7 @@ export interface LiveOptions {
 }
 
 /** `lost`: the process does not answer. `upstream-lost`: it does, and the API server does not. */
-export type Link = 'connecting' | 'connected' | 'lost' | 'upstream-lost';
+export type Link = { readonly state: 'connecting' | 'connected' } | { readonly state: 'lost' | 'upstream-lost'; readonly since: string };
 
 interface Entry {
   readonly key: string;
@@ -45,7 +51,7 @@ export class LiveConnection {
   readonly #linkListeners = new Set<() => void>();
   #socket: LiveSocket | undefined;
   #isOpen = false;
-  #link: Link = 'connecting';
+  #link: Link = { state: 'connecting' };
   #attempts = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #lastKey = 0;
@@ -121,14 +127,14 @@ export class LiveConnection {
     socket.onopen = () => {
       this.#attempts = 0;
       this.#isOpen = true;
-      this.#setLink('connected');
+      this.#setLink({ state: 'connected' });
       for (const { key, request } of this.#entries.values()) this.#send(messageFor(key, request));
     };
     socket.onmessage = ({ data }) => this.#receive(JSON.parse(String(data)) as LiveMessage);
-    socket.onclose = () => {
+    socket.onclose = (end) => {
       this.#drop();
-      this.#setLink('lost');
-      this.#options.onLost();
+      this.#setLink({ state: 'lost', since: new Date().toISOString() });
+      this.#options.onLost(end);
       const { firstWait, longestWait, random } = this.#options;
       const wait = Math.min(longestWait, firstWait * 2 ** this.#attempts++) * (0.5 + random() / 2);
       this.#retry = setTimeout(() => this.#connect(), wait);
@@ -145,7 +151,8 @@ export class LiveConnection {
   }
 
   #receive(message: LiveMessage): void {
-    if (message.type === 'connection') return this.#setLink(message.upstream === 'lost' ? 'upstream-lost' : 'connected');
+    if (message.type === 'connection')
+      return this.#setLink(message.upstream === 'lost' ? { state: 'upstream-lost', since: message.since } : { state: 'connected' });
     const entry = this.#byWireKey.get(message.key);
     // Messages for something that was just given up may still be on their way.
     if (entry === undefined) return;
@@ -156,7 +163,7 @@ export class LiveConnection {
   }
 
   #setLink(link: Link): void {
-    if (link === this.#link) return;
+    if (link.state === this.#link.state) return;
     this.#link = link;
     for (const listener of this.#linkListeners) listener();
   }

@@ -25,7 +25,8 @@ export type LiveMessage =
   | { readonly key: string; readonly type: 'changes'; readonly changes: readonly Change[] }
   | { readonly key: string; readonly type: 'sample'; readonly value: unknown }
   | { readonly key: string; readonly type: 'error'; readonly status: Status }
-  | { readonly type: 'connection'; readonly upstream: 'lost' | 'restored' };
+  | { readonly type: 'connection'; readonly upstream: 'lost'; readonly since: string }
+  | { readonly type: 'connection'; readonly upstream: 'restored' };
 
 /** The knowledge of a page about one request. While the connection is away, content stays as it was. */
 export type Followed<T> =

@@ -1,7 +1,8 @@
 import type { KindDefinition, KindReference, ObjectOf } from '@capstan/api';
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
 import { listPath, type Place, reportSignedOut } from '../kube/client.ts';
-import { type Link, LiveConnection, type LiveSocket } from './connection.ts';
+import { troubleOfEnd } from '../session/trouble.ts';
+import { type Link, LiveConnection, type LiveSocket, type StreamEnd } from './connection.ts';
 import type { Followed, LiveRequest } from './protocol.ts';
 
 let connection: LiveConnection | undefined;
@@ -13,14 +14,14 @@ function open(): LiveSocket {
 }
 
 /** A browser does not say why a WebSocket was refused. */
-async function checkSession(): Promise<void> {
+async function checkSession(end: StreamEnd): Promise<void> {
   const answer = await fetch('/session', { cache: 'no-store' }).catch(() => undefined);
-  if (answer?.status === 401) reportSignedOut();
+  if (answer?.status === 401) reportSignedOut(troubleOfEnd(end));
 }
 
 function live(): LiveConnection {
   if (connection !== undefined) return connection;
-  const made = new LiveConnection({ open, onLost: () => void checkSession() });
+  const made = new LiveConnection({ open, onLost: (end) => void checkSession(end) });
   window.addEventListener('online', () => made.retryNow());
   document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && made.retryNow());
   return (connection = made);

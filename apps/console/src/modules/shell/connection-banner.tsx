@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'react';
+import { timeOfDay } from '../format/format.ts';
 import { useLink } from '../live/use-live.ts';
 import styles from './connection-banner.module.css';
 
 const words = {
-  lost: 'The connection to the console is lost. It is tried again; the page shows the last known state.',
-  'upstream-lost': 'The API server does not answer. It is tried again; the page shows the last known state.',
+  lost: 'The console has not answered since',
+  'upstream-lost': 'The API server has not answered since',
 } as const;
 
 /** A connection that comes back at once is not worth a word. */
@@ -12,7 +13,7 @@ const patience = 1200;
 
 export function ConnectionBanner() {
   const link = useLink();
-  const isAway = link === 'lost' || link === 'upstream-lost';
+  const isAway = link.state === 'lost' || link.state === 'upstream-lost';
   const [phase, setPhase] = useState<'fine' | 'away' | 'back'>('fine');
   useEffect(() => {
     if (isAway) {
@@ -27,7 +28,7 @@ export function ConnectionBanner() {
     <div role="status" aria-live="polite">
       {phase === 'away' && isAway && (
         <p className={styles['banner']} data-tone="warn">
-          {words[link]}
+          {words[link.state]} {timeOfDay(link.since)}. It is tried again; the page shows the last known state.
         </p>
       )}
       {phase === 'back' && (

@@ -6,6 +6,7 @@ import { Command } from '../../components/copy.tsx';
 import { Loading } from '../../components/states.tsx';
 import { closeLive } from '../../modules/live/use-live.ts';
 import { type Session, sessionQuery, signIn } from '../../modules/session/session.ts';
+import { forgetTrouble, lastTrouble, troubleWords } from '../../modules/session/trouble.ts';
 import styles from './sign-in.module.css';
 
 /** Takes the code out of the address at once, so that it stays neither in the history nor on the screen. */
@@ -23,9 +24,11 @@ export function SignIn() {
   const { data: session } = useQuery(sessionQuery);
   const ways = session !== undefined && 'ways' in session ? session.ways : ['token'];
   const [token, setToken] = useState('');
+  const [trouble] = useState(() => troubleWords(new URLSearchParams(location.search).get('trouble')) ?? troubleWords(lastTrouble()));
   const { mutate, error, isPending } = useMutation({
     mutationFn: signIn,
     onSuccess: (person) => {
+      forgetTrouble();
       closeLive();
       // Not the session: the page that waits for it would not hear of the new one.
       queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
@@ -48,13 +51,23 @@ export function SignIn() {
         <img src="/mark.svg" alt="" width={36} height={36} />
         <h1>Sign in to Capstan</h1>
         {isPending && <Loading what="Signing in" />}
+        {error === null && !isPending && trouble !== undefined && (
+          <p className={styles['trouble']} role="status">
+            {trouble}
+          </p>
+        )}
         {error !== null && (
           <p className={styles['error']} role="alert">
             {error.message}
           </p>
         )}
         {ways.includes('oidc') && (
-          <Button component="a" href="/session/oidc" size="sm" fullWidth>
+          <Button
+            component="a"
+            href={path === '/sign-in' ? '/session/oidc' : `/session/oidc?${new URLSearchParams({ page: path })}`}
+            size="sm"
+            fullWidth
+          >
             Continue with your organization
           </Button>
         )}
