@@ -65,17 +65,22 @@ export class Sampler implements Disposable {
     const { upstream, path, authorization, onOver } = this.#options;
     try {
       const text = await upstream.text({ method: 'GET', path, authorization: await authorization(), signal: this.#stop.signal });
+      if (text.length > largest) return this.#fail(tooLarge(text.length));
       this.#last = jsonOf(text);
       for (const reader of this.#readers) reader.sampled(this.#last);
     } catch (error) {
       // A server that cannot be reached now is asked again; the lists of the tab say that it is lost.
       if (this.#stop.signal.aborted || !(error instanceof ApiError)) return;
       const status = { ...error.status, code: error.code };
-      for (const reader of this.#readers) reader.failed(status);
+      this.#fail(status);
       if (!pointless.has(error.code)) return;
       this.#stop.abort();
       onOver(status);
     }
+  }
+
+  #fail(status: Status): void {
+    for (const reader of this.#readers) reader.failed(status);
   }
 
   [Symbol.dispose](): void {
@@ -84,9 +89,13 @@ export class Sampler implements Disposable {
   }
 }
 
+function tooLarge(length: number): Status {
+  const message = `the answer has ${length} characters, and a sample can have at most ${largest}`;
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 413, reason: 'RequestEntityTooLarge', message };
+}
+
 /** An answer that is no JSON is a text. */
 function jsonOf(text: string): string {
-  if (text.length > largest) return 'null';
   try {
     return JSON.stringify(JSON.parse(text));
   } catch {

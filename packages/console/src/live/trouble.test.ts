@@ -36,6 +36,7 @@ beforeEach(async () => {
     const url = new URL(request.url!, 'http://x');
     if (request.method === 'POST') response.end(JSON.stringify({ status: { userInfo: { username: 'jane', groups: [] } } }));
     else if (url.searchParams.get('watch') === 'true') onWatch(response, url);
+    else if (url.pathname === '/large') response.end(JSON.stringify('x'.repeat(1 << 20)));
     else response.writeHead(404).end(JSON.stringify(failure(404, 'NotFound')));
   });
   page = await startSuite({
@@ -97,6 +98,13 @@ test('an error of the server is reported once, and the list comes when the serve
   expect(tab.of('maps', 'error')).toMatchObject([{ status: { code: 500 } }]);
   isWell = true;
   await expect.poll(() => tab.of('maps', 'list')).toHaveLength(1);
+});
+
+test('a sample that is too large is an error that says so', async () => {
+  const tab = await page.tab();
+  tab.say({ add: 'large', sample: '/kube/large', seconds: 2 });
+  await expect.poll(() => tab.of('large')).toMatchObject([{ type: 'error', status: { code: 413 } }]);
+  expect(tab.of('large')[0]!.status!.message).toContain('at most 1048576');
 });
 
 test('changes within a moment come in one message', async () => {
