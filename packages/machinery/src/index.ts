@@ -14,6 +14,7 @@ export { parseExact } from './codec/exact.ts';
 export { goTypeName } from './codec/go-type.ts';
 export { parseJson, readTypeMeta, type TypeMeta, typeMetaError } from './codec/json.ts';
 export { checkLiterals, markedProblem, markLiterals, unmarked } from './codec/literals.ts';
+export { hasMoreValues } from './codec/values.ts';
 export { parseYaml, parseYamlStrictly, yamlDuplicates } from './codec/yaml.ts';
 export type { FieldError, FieldErrorType } from './field/error.ts';
 export * as fieldError from './field/error.ts';

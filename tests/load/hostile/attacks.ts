@@ -9,6 +9,10 @@ const large = 'x'.repeat(1_200_000);
 
 const names = Array.from({ length: 20_000 }, (_, index) => [`key-${index}`, 'x'.repeat(40)] as const);
 
+const keys = Object.fromEntries(Array.from({ length: 99_000 }, (_, index) => [`k${index}`, '']));
+const manyKeys = [{ generateName: 'created-' }, { name: 'large-1' }].map((metadata) => JSON.stringify({ metadata, data: keys }));
+const manyValues = JSON.stringify({ metadata: { name: 'values' }, rules: [{ verbs: Array.from({ length: 99_900 }, () => 'get') }] });
+
 /** By their names in the table. */
 export const attacks: ReadonlyMap<string, Attack> = new Map<string, Attack>([
   ['gets, 64 connections', asking(64, ({ attacker }) => ({ method: 'GET', path: `${configMaps(attacker.cluster)}/small-0` }))],
@@ -66,6 +70,22 @@ export const attacks: ReadonlyMap<string, Attack> = new Map<string, Attack>([
       method: 'POST',
       path: `${configMaps(attacker.cluster)}?dryRun=All`,
       body: JSON.stringify({ metadata: { generateName: 'created-' }, data: { large } }),
+    })),
+  ],
+  [
+    'ConfigMaps of 99,000 keys, 8 connections',
+    asking(8, ({ attacker }, index) => ({
+      method: index % 2 === 0 ? 'POST' : 'PUT',
+      path: `${configMaps(attacker.cluster)}${index % 2 === 0 ? '' : `/large-${index % 8}`}?dryRun=All`,
+      body: manyKeys[index % 2]!,
+    })),
+  ],
+  [
+    'objects of 100,000 values, 8 connections',
+    asking(8, ({ attacker }) => ({
+      method: 'POST',
+      path: `/clusters/${attacker.cluster}/apis/rbac.authorization.k8s.io/v1/clusterroles?dryRun=All`,
+      body: manyValues,
     })),
   ],
   [

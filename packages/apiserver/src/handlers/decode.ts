@@ -15,6 +15,7 @@ import {
   type JsonObject,
   type KubeObject,
   type ObjectType,
+  type Parts,
   parseApiVersion,
   parseJson,
   parseYamlStrictly,
@@ -23,6 +24,7 @@ import {
   strictDecodingMessage,
   typeMetaError,
   unrecognizedBody,
+  whole,
 } from '@capstan/machinery';
 import { accepted } from '../http/negotiate.ts';
 import type { Catalog } from '../registry/catalog.ts';
@@ -51,16 +53,28 @@ export interface Body {
   readonly contentType: string | undefined;
 }
 
+export interface DecodeOptions {
+  readonly catalog: Catalog;
+  readonly validation: FieldValidation;
+  readonly context: RequestContext;
+}
+
 /** Decodes a body as the kind that the path names. Findings of field validation become an error or warnings. */
-export function decodeObject(
-  body: Body,
-  expected: Expected,
-  options: { catalog: Catalog; validation: FieldValidation; context: RequestContext },
-): KubeObject {
+export function decodeObject(body: Body, expected: Expected, options: DecodeOptions): KubeObject {
+  return whole(decodeInParts(body, expected, options));
+}
+
+/** The same in parts, for long bodies. */
+export function* decodeInParts(body: Body, expected: Expected, options: DecodeOptions): Parts<KubeObject> {
   const parsed = parseBody(body, expected, options.catalog);
-  const { value } = parsed;
+  const { value, text } = parsed;
   if (parsed.checked) return value as KubeObject;
-  const found = checked(value, expected, parsed.text);
+  yield;
+  if (text !== undefined && expected.custom === undefined) {
+    asTyped(expected, () => checkLiterals(text, expected.type));
+    yield;
+  }
+  const found = checked(value, expected, text);
   const problems = parsed.duplicates === undefined ? found : [parsed.duplicates, ...found];
   if (options.validation === 'Strict' && problems.length > 0) {
     throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, strictDecodingMessage(problems));
@@ -125,9 +139,7 @@ function parseBody(
     case '': {
       const text = body.bytes.toString();
       const value = recognized(expected, body.bytes, () => typed(text, parseJson));
-      const found = ofKind(value, expected, catalog);
-      if (expected.custom === undefined) asTyped(expected, () => checkLiterals(text, expected.type));
-      return { value: found, text, checked: false };
+      return { value: ofKind(value, expected, catalog), text, checked: false };
     }
     case 'application/yaml': {
       let duplicates: string | undefined;

@@ -19,10 +19,10 @@ import { unsaved } from '../registry/create.ts';
 import { type DeleteRequest, deleteObject } from '../registry/delete.ts';
 import { list } from '../registry/list.ts';
 import { type Resource, readable } from '../registry/resource.ts';
+import { bodyOf } from './body.ts';
 import { decodeObject } from './decode.ts';
 import { send, shaperFor } from './read.ts';
 import type { Serving } from './serving.ts';
-import { bodyLimit } from './write.ts';
 
 export async function handleDelete(serving: Serving, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept);
@@ -125,7 +125,7 @@ function warnOfDependents({ strategy: { deletionWarning } }: Resource, options: 
 
 async function readOptions(serving: Serving, exchange: Exchange, context: RequestContext): Promise<DeleteOptions> {
   const fromQuery = parseDeleteOptions(context.info.query);
-  const bytes = exchange.headers['content-length'] === '0' ? Buffer.alloc(0) : await exchange.body(bodyLimit);
+  const bytes = exchange.headers['content-length'] === '0' ? Buffer.alloc(0) : await bodyOf(exchange);
   const options = bytes.length === 0 ? fromQuery : bodyOptions(serving, exchange, { bytes, context });
   const errors = validateDeleteOptions(options);
   if (errors.length > 0) throw invalidOptions('DeleteOptions', errors);

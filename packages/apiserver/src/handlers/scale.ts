@@ -20,10 +20,11 @@ import { cachedEntry } from '../registry/objects.ts';
 import { resetFieldsOf } from '../registry/reset-fields.ts';
 import { objectOf, type Resource, readable, type Subresource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
+import { bodyOf } from './body.ts';
 import { parseConfig, patched, patchKindOf } from './patch.ts';
 import { send, shaperFor } from './read.ts';
 import type { Serving } from './serving.ts';
-import { bodyLimit, checkName, checkNamespace, checkUid, readObject, settingsFrom, type WriteSettings, writeSettings } from './write.ts';
+import { checkName, checkNamespace, checkUid, readObject, settingsFrom, type WriteSettings, writeSettings } from './write.ts';
 
 interface Scaled {
   readonly resource: Resource;
@@ -161,7 +162,7 @@ async function patchedScale(exchange: Exchange, context: RequestContext, { resou
   const kind = patchKindOf(exchange.headers['content-type'], resource.custom === undefined);
   const options = parsePatchOptions(context.info.query);
   const errors = validatePatchOptions(options, kind === 'apply' ? 'apply' : 'other');
-  const bytes = await exchange.body(bodyLimit);
+  const bytes = await bodyOf(exchange);
   if (errors.length > 0) throw invalidOptions('PatchOptions', errors);
   const settings = settingsFrom(context, options);
   // A scale is patched as an object of its own kind.

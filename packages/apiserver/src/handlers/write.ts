@@ -18,12 +18,11 @@ import { create } from '../registry/create.ts';
 import { cachedEntry, storedEntry, type Written } from '../registry/objects.ts';
 import { type Resource, readable } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
-import { decodeObject, type Expected, type FieldValidation } from './decode.ts';
+import { bodyOf } from './body.ts';
+import { decodeInParts, decodeObject, type Expected, type FieldValidation } from './decode.ts';
 import { patched, patchKindOf } from './patch.ts';
 import { send, shaperFor } from './read.ts';
 import type { Serving } from './serving.ts';
-
-export const bodyLimit = 3 << 20;
 
 /** The options of a write. */
 export interface WriteSettings {
@@ -86,6 +85,7 @@ export async function handleUpdate(serving: Serving, exchange: Exchange, context
     return answer(exchange, context, { written, resource, wanted });
   }
   const text = JSON.stringify(object);
+  if (text.length >= longBody) await exchange.client?.turn();
   const written = await update(serving, context, {
     ...target,
     subresource,
@@ -106,7 +106,7 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
   const kind = patchKindOf(exchange.headers['content-type'], type !== undefined);
   const options = parsePatchOptions(context.info.query);
   const errors = validatePatchOptions(options, kind === 'apply' ? 'apply' : 'other');
-  const bytes = await exchange.body(bodyLimit);
+  const bytes = await bodyOf(exchange);
   if (errors.length > 0) throw invalidOptions('PatchOptions', errors);
   const settings = settingsFrom(context, options);
   const { namespace, name, subresource } = context.info;
@@ -156,18 +156,20 @@ function mergeType({ catalog }: Serving, resource: Resource): ObjectType | undef
   return builtin?.custom === undefined && builtin?.kind === resource.kind ? builtin.type : undefined;
 }
 
+/** In bytes: shorter bodies are decoded at once. */
+const longBody = 64 << 10;
+
 /** Reads the request's body as the expected kind. */
 export async function readObject(
   serving: Serving,
   exchange: Exchange,
   wanted: { context: RequestContext; expected: Expected; validation: FieldValidation },
 ): Promise<KubeObject> {
-  const bytes = await exchange.body(bodyLimit);
-  return decodeObject({ bytes, contentType: exchange.headers['content-type'] }, wanted.expected, {
-    catalog: catalogFor(serving, wanted.context.info),
-    validation: wanted.validation,
-    context: wanted.context,
-  });
+  const bytes = await bodyOf(exchange);
+  const body = { bytes, contentType: exchange.headers['content-type'] };
+  const options = { catalog: catalogFor(serving, wanted.context.info), validation: wanted.validation, context: wanted.context };
+  if (bytes.length < longBody) return decodeObject(body, wanted.expected, options);
+  return wanted.context.pace().run(decodeInParts(body, wanted.expected, options));
 }
 
 function answer(

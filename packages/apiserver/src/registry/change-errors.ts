@@ -32,7 +32,9 @@ export function* changedObjectErrors(resource: Resource, change: Change, context
   const rules = updateRules(resource, subresource);
   const metaRules = { namespaced: resource.namespaced, custom: resource.strategy.anyFinalizer === true };
   const metaErrors = validateObjectMetaUpdate(object.metadata, old.metadata, metaRules);
+  yield;
   const rest = rules.validate?.(object, context) ?? [];
+  yield;
   const changes = rules.validateUpdate?.(object, old, context) ?? [];
   if (rules.validateInParts !== undefined) {
     yield;

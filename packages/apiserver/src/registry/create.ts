@@ -1,7 +1,7 @@
-import { rootCluster } from '@capstan/api';
+import { clusterAnnotation, rootCluster } from '@capstan/api';
 import { dropUnserved } from '@capstan/kinds';
 import { applySchemaDefaults, asJson, type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
-import { CacheEntry, namingCluster } from '../cache/entry.ts';
+import { CacheEntry } from '../cache/entry.ts';
 import { clusterOfKey } from '../cache/key.ts';
 import type { RequestContext } from './context.ts';
 import { whileThere } from './guards.ts';
@@ -150,9 +150,10 @@ async function save(
 
 /** The result of a dry run: the object as it would be, without a revision of its own. */
 export function unsaved(key: string, object: KubeObject, revision = 0): CacheEntry {
-  const { kind, apiVersion, metadata, ...rest } = object;
-  const text = JSON.stringify({ kind, apiVersion, metadata, ...rest });
-  return new CacheEntry(key, clusterOfKey(key) === rootCluster ? text : namingCluster(key, text), revision);
+  const { kind, apiVersion, metadata: own, ...rest } = object;
+  const cluster = clusterOfKey(key);
+  const metadata = cluster === rootCluster ? own : { ...own, annotations: { ...own.annotations, [clusterAnnotation]: cluster } };
+  return new CacheEntry(key, JSON.stringify({ kind, apiVersion, metadata, ...rest }), revision);
 }
 
 function recordManager(resource: Resource, object: KubeObject, manager: string, context: RequestContext): void {

@@ -1,5 +1,5 @@
 import type { FieldError, KubeObject, Parts } from '@capstan/machinery';
-import { names, status, validateObjectMeta } from '@capstan/machinery';
+import { hasMoreValues, names, status, validateObjectMeta } from '@capstan/machinery';
 import { type Store, StoreError } from '@capstan/store';
 import { CacheEntry, storedText } from '../cache/entry.ts';
 import { cacheKey, storeKey, type WatchCache } from '../cache/watch-cache.ts';
@@ -73,13 +73,18 @@ export function textForStore(resource: Resource, object: KubeObject): string | P
  * or webhooks: encoding and decoding them blocks all other requests.
  */
 const largestObject = 3 << 20;
+/** Fields and items of an object, with its managed fields and defaults. */
+const mostValues = 250_000;
 
 /** Rejects an object that has become too large. An object that already was may still be made smaller. */
 export function checkSize(text: string, before = 0): void {
-  if (text.length <= largestObject || text.length <= before) return;
-  throw status.requestTooLarge(
-    `the object would have ${text.length} characters with its managed fields and defaults, limit is ${largestObject}`,
-  );
+  if (text.length <= before || text.length <= 2 * mostValues) return;
+  if (text.length > largestObject)
+    throw status.requestTooLarge(
+      `the object would have ${text.length} characters with its managed fields and defaults, limit is ${largestObject}`,
+    );
+  if (hasMoreValues(Buffer.from(text), mostValues))
+    throw status.requestTooLarge(`the object would have more than ${mostValues} fields and items with its managed fields and defaults`);
 }
 
 /** The entry for an object just written: the one in the cache if it has seen the commit. */
@@ -111,7 +116,9 @@ export function* newObjectErrors(resource: Resource, object: KubeObject, context
     validateName: strategy.validateName ?? names.dns1123Subdomain,
     custom: resource.strategy.anyFinalizer === true,
   });
+  yield;
   if (strategy.validate !== undefined) errors.push(...strategy.validate(object, context));
+  yield;
   const own = strategy.validateCreate?.(object, context) ?? [];
   errors.push(...own);
   if (strategy.validateInParts !== undefined) {

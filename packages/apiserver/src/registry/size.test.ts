@@ -41,7 +41,17 @@ it('limits the size of an object that grows through patches, but allows making i
 });
 
 it('limits the size of an object with its defaults', async () => {
-  const list = Array.from({ length: 100_000 }, () => ({}));
+  const list = Array.from({ length: 40_000 }, () => ({}));
   const { code, text } = await server.call(things, { method: 'POST', body: thing('b', { list }) });
   expect({ code, text }).toMatchObject({ code: 413, text: expect.stringContaining('too large with its defaults') as string });
+});
+
+it('limits the fields and items of a body, and of an object that grows', async () => {
+  const items = (length: number): number[] => Array.from({ length }, () => 1);
+  const { code, text } = await server.call(things, { method: 'POST', body: thing('c', { one: items(100_000) }) });
+  expect({ code, text }).toMatchObject({ code: 413, text: expect.stringContaining('more than 100000 fields and items') as string });
+  expect((await server.call(things, { method: 'POST', body: thing('c', { one: items(99_000) }) })).code).toBe(201);
+  expect((await merge('c', { two: items(99_000) })).code).toBe(200);
+  const refused = await merge('c', { three: items(99_000) });
+  expect([refused.code, refused.json().message]).toEqual([413, expect.stringContaining('more than 250000 fields and items')]);
 });

@@ -88,7 +88,7 @@ function readAsJson(text: string): Json | undefined {
 }
 
 /** Reading YAML is slow and blocks every other request. */
-const longestYaml = 512 * 1024;
+const longestYaml = 256 * 1024;
 
 function checkLength(text: string): void {
   const { length } = text;

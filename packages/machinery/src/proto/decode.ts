@@ -47,6 +47,7 @@ function readField(reader: WireReader, object: JsonObject, { field, depth }: { f
       const outer = reader.enter();
       while (!reader.atEnd()) {
         reader.wireType = scalar === 'double' ? wire.fixed64 : wire.varint;
+        reader.count();
         list.push(readValue(reader, type.items, place));
       }
       reader.leave(outer);
@@ -145,7 +146,8 @@ function readAny(reader: WireReader, { form, schema }: AnyType, place: Place): J
       if (typeof value === 'boolean') value = allows;
     } else {
       const item = form === 'schemaOrArray' ? readValue(reader, schema, place) : readScalarAt(reader, 'string', place);
-      value = Array.isArray(value) ? [...value, item] : [item];
+      if (Array.isArray(value)) value.push(item);
+      else value = [item];
     }
   }
   return value;

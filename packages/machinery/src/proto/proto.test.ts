@@ -40,6 +40,20 @@ describe("kube-apiserver's protobuf", () => {
   });
 });
 
+describe('a message of many fields', () => {
+  const schemas = types.object('io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps');
+  const manySchemas = (count: number): Buffer => encodeMessage({ items: Array.from({ length: count }, () => ({})) }, schemas);
+
+  it('is decoded in linear time', () => {
+    const { items } = decodeMessage(manySchemas(190_000), schemas);
+    expect((items as Json[]).length).toBe(190_000);
+  });
+
+  it('is rejected beyond the limit', () => {
+    expect(() => decodeMessage(manySchemas(200_000), schemas)).toThrow('proto: a message may have at most 200000 fields');
+  });
+});
+
 describe('encoding and decoding', () => {
   const names = types.names().filter((name) => !name.endsWith('List') && !name.endsWith('.Patch'));
 

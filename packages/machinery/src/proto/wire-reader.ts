@@ -2,11 +2,15 @@ import { DecodeError, unexpectedEnd } from './error.ts';
 
 export const wire = { varint: 0, fixed64: 1, bytes: 2, startGroup: 3, endGroup: 4, fixed32: 5 } as const;
 
+/** Fields of a message, with those of all messages in it. Reading more would block everybody else. */
+const mostFields = 200_000;
+
 /** Reads the elements of protobuf from a range of a buffer, never past its end. */
 export class WireReader {
   readonly #buffer: Buffer;
   #index: number;
   #end: number;
+  #fields = 0;
   /** The field number of the last tag. */
   number = 0;
   wireType = 0;
@@ -20,11 +24,17 @@ export class WireReader {
   /** Reads the next tag into `number` and `wireType`; false at the end. */
   nextTag(): boolean {
     if (this.#index >= this.#end) return false;
+    this.count();
     const tag = this.#varint32();
     this.number = tag >>> 3;
     this.wireType = tag & 7;
     if (this.number === 0) throw new DecodeError(`proto: illegal tag ${this.number} (wire type ${this.wireType})`);
     return true;
+  }
+
+  /** Counts one more field, or one more number of a packed list. */
+  count(): void {
+    if (++this.#fields > mostFields) throw new DecodeError(`proto: a message may have at most ${mostFields} fields`);
   }
 
   /** Throws if the last tag's wire type is not that of the field. */

@@ -1,0 +1,20 @@
+import { hasMoreValues, status } from '@capstan/machinery';
+import type { Exchange } from '../http/exchange.ts';
+
+export const bodyLimit = 3 << 20;
+
+/** Fields and items of a body. The time to decode, default, validate and store an object depends on them more than on its size. */
+const mostValues = 100_000;
+
+/** Reads the body of a write. */
+export async function bodyOf(exchange: Exchange): Promise<Buffer> {
+  const bytes = await exchange.body(bodyLimit);
+  if (isJson(bytes) && hasMoreValues(bytes, mostValues))
+    throw status.requestTooLarge(`the body has more than ${mostValues} fields and items, which is the limit`);
+  return bytes;
+}
+
+/** Bodies that are sent as YAML may be JSON. Other YAML must be short. */
+function isJson(bytes: Buffer): boolean {
+  return /^\s*[[{]/.test(bytes.toString('latin1', 0, 64));
+}

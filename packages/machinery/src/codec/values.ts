@@ -1,0 +1,21 @@
+const [quote, backslash, comma, bracket, brace] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
+
+/** Whether JSON has more than this many fields and items. It need not be valid. Texts that are too short for so many are not read. */
+export function hasMoreValues(json: Uint8Array, limit: number): boolean {
+  if (json.length <= 2 * limit) return false;
+  let count = 0;
+  for (let at = 0; at < json.length; at++) {
+    const code = json[at];
+    if (code === quote) at = endOfString(json, at);
+    // Each list and object has one more item than commas, or none.
+    else if ((code === comma || code === bracket || code === brace) && ++count > limit) return true;
+  }
+  return false;
+}
+
+/** The index of the quote that closes the string opened at `start`; the length of the text if it is not closed. */
+function endOfString(json: Uint8Array, start: number): number {
+  let at = start + 1;
+  for (let code = json[at]; at < json.length && code !== quote; code = json[++at]) if (code === backslash) at++;
+  return at;
+}
