@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { JsonObject } from '@capstan/machinery/objects';
 
@@ -7,6 +7,8 @@ export const root = resolve(import.meta.dirname, '../..');
 /** Makes these folders contain exactly these files. */
 export function writeFolders(folders: readonly string[], files: ReadonlyMap<string, string>, base = root): void {
   for (const path of presentIn(folders, base)) if (!files.has(path)) rmSync(join(base, path));
+  for (const folder of folders)
+    if (existsSync(join(base, folder)) && readdirSync(join(base, folder)).length === 0) rmdirSync(join(base, folder));
   for (const [path, text] of files) {
     mkdirSync(dirname(join(base, path)), { recursive: true });
     writeFileSync(join(base, path), text);
@@ -31,6 +33,16 @@ export function jsonFiles(folder: string, base = root): ReadonlyMap<string, Json
       JSON.parse(readFileSync(join(base, path), 'utf8')) as JsonObject,
     ]),
   );
+}
+
+/** The names of the folders in a folder. */
+export function foldersIn(folder: string, base = root): string[] {
+  if (!existsSync(join(base, folder))) return [];
+  const entries = readdirSync(join(base, folder), { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort();
 }
 
 function presentIn(folders: readonly string[], base: string): string[] {

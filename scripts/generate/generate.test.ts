@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defineKind, resourceSchemaSpec, schema } from '@capstan/api';
+import { definedKinds, defineKind, type KindDefinition, schema } from '@capstan/api';
 import { sampleKind } from '@capstan/api/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { jsonFiles, staleFiles, writeFolders } from './folders.ts';
+import { foldersIn, staleFiles, writeFolders } from './folders.ts';
 import { generatedFolders, outputs } from './outputs.ts';
-import { brokenPromises, releasedFiles } from './released.ts';
+import { brokenPromises, lastRelease, recordRelease, releasedFolder, schemasOf } from './released.ts';
 
 let base: string;
 beforeEach(() => {
@@ -47,15 +47,74 @@ describe('generated files', () => {
 });
 
 describe('the schemas of the last release', () => {
-  test('are compared with the definitions', () => {
-    writeFolders(['released'], new Map([...releasedFiles([sampleKind])].map(([name, text]) => [`released/${name}`, text])), base);
-    const released = jsonFiles('released', base);
-    expect([...released.values()]).toEqual([resourceSchemaSpec(sampleKind)]);
-    expect(brokenPromises(released, [sampleKind])).toEqual([]);
-    expect(brokenPromises(released, [])).toEqual(['turbines.sample.capstan.dev: the kind was released and is no longer defined']);
-    const { group, kind, resource: plural, description } = sampleKind;
-    const spec = schema.object('S.', {});
-    const smaller = defineKind({ group, kind, plural, description, scope: 'Namespaced', versions: { v1alpha1: { spec } } });
-    expect(brokenPromises(released, [smaller])).toContain('turbines.sample.capstan.dev: v1alpha1.spec.model: the field was removed');
+  const { object, text, integer, optional, withDefault, choice } = schema;
+  const pump = (fields: Parameters<typeof object>[1]): readonly KindDefinition[] => [
+    defineKind({
+      group: 'sample.capstan.dev',
+      kind: 'Pump',
+      plural: 'pumps',
+      scope: 'Namespaced',
+      description: 'A pump.',
+      versions: { v1alpha1: { spec: object('How it runs.', fields) } },
+    }),
+  ];
+  const fields = {
+    model: text('Its model.', { maxLength: 63 }),
+    blades: optional(integer('Its blades.', { maximum: 64 })),
+    mode: withDefault(choice('How it runs.', ['Idle', 'Full']), 'Idle'),
+  };
+  const record = (version: string, kinds: readonly KindDefinition[]): void => recordRelease({ version, schemas: schemasOf(kinds) }, base);
+  const brokenBy = (kinds: readonly KindDefinition[]): string[] => brokenPromises(lastRelease(base)!.schemas, schemasOf(kinds));
+
+  test('are kept under its version, instead of those of the release before it', () => {
+    expect(lastRelease(base)).toBeUndefined();
+    record('1.0.0', pump(fields));
+    expect(lastRelease(base)).toEqual({ version: '1.0.0', schemas: schemasOf(pump(fields)) });
+    record('1.0.0', [...pump(fields), sampleKind]);
+    record('1.1.0', pump({ ...fields, colour: optional(text('Its colour.', { maxLength: 9 })) }).concat(sampleKind));
+    expect(foldersIn(releasedFolder, base)).toEqual(['1.1.0']);
+    expect([...lastRelease(base)!.schemas.keys()]).toEqual(['pumps.sample.capstan.dev.json', 'turbines.sample.capstan.dev.json']);
+  });
+
+  test.each<[string, Parameters<typeof object>[1], string]>([
+    ['a removed field', { model: fields.model, mode: fields.mode }, '.blades: the field was removed'],
+    ['a narrower type', { ...fields, model: integer('Its model.') }, '.model: the type changed from "string" to "integer"'],
+    [
+      'a new required field',
+      { ...fields, colour: text('Its colour.', { maxLength: 9 }) },
+      '.colour: the field became required and has no default',
+    ],
+    ['a lower maximum', { ...fields, blades: optional(integer('Its blades.', { maximum: 8 })) }, '.blades: maximum changed from 64 to 8'],
+    ['fewer choices', { ...fields, mode: withDefault(choice('How it runs.', ['Full']), 'Full') }, '.mode: "Idle" left the enum'],
+  ])('refuse %s by name, and the next release too', (_what, changed, change) => {
+    record('1.0.0', pump(fields));
+    const sentence = `pumps.sample.capstan.dev: v1alpha1.spec${change}`;
+    expect(brokenBy(pump(changed))).toContain(sentence);
+    expect(() => record('1.1.0', pump(changed))).toThrow(`expected schemas that accept all objects of release 1.0.0, found:\n`);
+    expect(() => record('1.1.0', pump(changed))).toThrow(sentence);
+    expect(foldersIn(releasedFolder, base)).toEqual(['1.0.0']);
+  });
+
+  test('refuse that a kind goes', () => {
+    record('1.0.0', pump(fields));
+    expect(brokenBy([])).toEqual(['pumps.sample.capstan.dev: the kind was released and is no longer defined']);
+  });
+
+  test('accept new optional fields, new fields with a default, wider limits and new kinds', () => {
+    record('1.0.0', pump(fields));
+    const wider = {
+      ...fields,
+      blades: optional(integer('Its blades.', { maximum: 128 })),
+      mode: withDefault(choice('How it runs.', ['Idle', 'Half', 'Full']), 'Idle'),
+      colour: optional(text('Its colour.', { maxLength: 9 })),
+      age: withDefault(integer('Its age.'), 0),
+    };
+    expect(brokenBy([...pump(wider), sampleKind])).toEqual([]);
+  });
+
+  test('of this program are recorded: every kind that was released is still defined', () => {
+    const last = lastRelease();
+    expect(last?.schemas.size).toBeGreaterThan(0);
+    expect(brokenPromises(last!.schemas, schemasOf(definedKinds))).toEqual([]);
   });
 });

@@ -6,21 +6,25 @@
  */
 import { parseArgs } from 'node:util';
 import { definedKinds } from '@capstan/api';
-import { jsonFiles, staleFiles, writeFolders } from './folders.ts';
+import { staleFiles, writeFolders } from './folders.ts';
 import { generatedFolders, outputs } from './outputs.ts';
-import { brokenPromises, releasedFolder } from './released.ts';
+import { brokenPromises, lastRelease, releasedFolder, schemasOf } from './released.ts';
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const files = outputs(definedKinds);
 
 if (values.check) {
   const stale = staleFiles(generatedFolders, files);
-  const broken = brokenPromises(jsonFiles(releasedFolder), definedKinds);
+  const last = lastRelease();
+  const broken =
+    last === undefined
+      ? [`${releasedFolder} has no schemas to compare with; run \`npm run release -- schemas\``]
+      : brokenPromises(last.schemas, schemasOf(definedKinds));
   for (const line of stale) process.stdout.write(`${line}; run \`npm run generate\`\n`);
   for (const line of broken) process.stdout.write(`${line}\n`);
-  if (broken.length > 0)
+  if (last !== undefined && broken.length > 0)
     process.stdout.write(
-      'Objects stored by the last release would break. Keep the old schema and add optional fields, or add a version.\n',
+      `Objects stored by release ${last.version} would break. Keep the old schema and add optional fields, or add a version.\n`,
     );
   process.exitCode = stale.length + broken.length === 0 ? 0 : 1;
 } else {
