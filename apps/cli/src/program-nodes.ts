@@ -173,6 +173,11 @@ function addAgent(program: Command): void {
         .default(10),
     )
     .addOption(new Option('--self-check', 'end when a server has accepted this machine').hideHelp())
+    .addOption(
+      new Option('--shared-directory <name=path>', 'a directory that is the same on several nodes: a class of storages (may be repeated)')
+        .argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), ...value.split(',')])
+        .env('CAPSTAN_NODE_SHARED_DIRECTORIES'),
+    )
     .addOption(new Option('--allow-unisolated', 'run units also if this machine cannot separate them from each other and from itself'))
     .addOption(new Option('--echo', 'answer requests to the node with what they send, to test connections').hideHelp())
     .addOption(new Option('--log-format <format>', 'plain lines, or a JSON object per line (default: text)').choices([...logFormats]))

@@ -61,6 +61,7 @@ type Making = (name: string, description: string) => Command;
 function addCreating(command: Making): void {
   command('create <name>', 'Create a volume.')
     .addOption(new Option('--size <amount>', 'how much fits, such as 100Gi; it may grow later').makeOptionMandatory())
+    .addOption(new Option('--class <name>', 'a directory that several nodes share (default: local, the disk of one node)'))
     .addOption(new Option('--node <name>', 'node that has it (default: that of the first unit that mounts it)'))
     .addOption(new Option('--copy-of <volume>', 'begin with the files of another volume'))
     .addOption(new Option('--snapshot <name>', 'begin with the files of a snapshot'))

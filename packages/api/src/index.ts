@@ -88,6 +88,7 @@ export { groupResource, type KindReference, type StoredKind } from './kind.ts';
 export * from './kubernetes/user.ts';
 export * from './operator/operator-job.ts';
 export type { StorageDownload } from './storages/preparation.ts';
+export { directoryLabel, type SharedDirectory } from './storages/shared-directory.ts';
 export { millisecondsIn } from './units/duration.ts';
 export * from './units/outcome.ts';
 export * from './units/program.ts';

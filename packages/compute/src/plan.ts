@@ -27,7 +27,7 @@ export interface FleetState {
 export interface PlanInput {
   readonly fleet: FleetState;
   readonly offering: OfferingSpec;
-  readonly order: Pick<AllocationSpec, 'nodes' | 'topology' | 'node'>;
+  readonly order: Pick<AllocationSpec, 'nodes' | 'topology' | 'node' | 'directories'>;
   /** The path of the workspace that would order. */
   readonly workspace: string;
   readonly now: number;

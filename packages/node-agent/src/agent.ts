@@ -77,6 +77,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   let monitor: GpuMonitor | undefined;
   let tasks: TaskRunner | undefined;
   let units: UnitRunner | undefined;
+  let volumeRunner: VolumeRunner | undefined;
   const serveNode = (request: NodeRequest): void | Promise<void> => {
     const metrics = monitor && serveNodeMetrics(request, { node, gpus: monitor, now: () => now().getTime() });
     for (const served of [metrics, tasks?.serve(request), units?.serve(request), appAccess.serve(request)])
@@ -113,7 +114,13 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   let isInspected = false;
   const report = (): void => {
     if (monitor !== undefined && isInspected)
-      reporter.report(describe(monitor, { unitDrivers: units?.drivers ?? [], conditions: upgrader.conditions }));
+      reporter.report(
+        describe(monitor, {
+          unitDrivers: units?.drivers ?? [],
+          sharedDirectories: volumeRunner?.sharedDirectories ?? [],
+          conditions: upgrader.conditions,
+        }),
+      );
   };
   const upgrader: Upgrader = new Upgrader({
     installation: Installation.ofThisProcess(options.environment),
@@ -144,9 +151,11 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
     node,
     stateDirectory,
     isInUse: (volume) => units?.uses(volume) ?? true,
+    onDirectories: report,
     backoff,
     log,
   });
+  volumeRunner = volumes;
   await using unitRunner = await UnitRunner.open({
     allowUnisolated: false,
     ...options.units,
@@ -212,7 +221,7 @@ function logTimes(times: Partial<UnitTimes> = {}): Pick<UnitTimes, 'logInterval'
 async function describer({
   version = 'unknown',
   now = () => new Date(),
-}: AgentOptions): Promise<(gpus: GpuMonitor, more: Pick<Facts, 'unitDrivers' | 'conditions'>) => ReportedStatus> {
+}: AgentOptions): Promise<(gpus: GpuMonitor, more: Pick<Facts, 'unitDrivers' | 'sharedDirectories' | 'conditions'>) => ReportedStatus> {
   const machine = await describeMachine(version);
   const startedAt = `${now().toISOString().slice(0, 19)}Z`;
   return (gpus, more) =>

@@ -13,3 +13,4 @@ export type { DriverName } from './processes/choice.ts';
 export { echo } from './requests/echo.ts';
 export { type NodeHandlers, type NodeRoute, type RoutedRequest, refuse } from './requests/router.ts';
 export { prefixVariable, restartCode } from './upgrade/launcher.ts';
+export { type DeclaredDirectory, parseDirectory } from './volumes/shared/directories.ts';

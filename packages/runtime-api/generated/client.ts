@@ -517,7 +517,7 @@ export type GpuUnitList = {
   readonly continue?: string;
 };
 
-/** A directory that outlives the units that mount it. It is on one node, to which all units that mount it go. */
+/** A directory that outlives the units that mount it. Of the class `local`, it is on one node, to which all units that mount it go. */
 export type GpuStorage = {
   /** The same as `name`. */
   readonly id: string;
@@ -545,7 +545,7 @@ export type GpuStorage = {
   readonly version: string;
   /** How much fits, such as `100Gi`. It may grow. */
   readonly size: number | string;
-  /** `local`: on the disk of a node. */
+  /** `local`: on the disk of a node. Other classes are directories that several nodes share. */
   readonly class: string;
   /** Node that has it. By default that of the first unit that mounts it. */
   readonly node?: string;
@@ -588,8 +588,10 @@ export type GpuStorage = {
     readonly phase?: "Pending" | "Preparing" | "Ready" | "Resizing" | "Failed" | "Deleting";
     /** Why it waits or failed, in one sentence. */
     readonly message?: string;
-    /** Node that has it. It never changes. */
+    /** Node that has it. It never changes, except for a shared directory. */
     readonly node?: string;
+    /** Id of the shared directory that has it. It never changes. */
+    readonly directory?: string;
     /** Name of its NodeVolume. */
     readonly volume?: string;
     /** Size of its file system, in bytes. */
@@ -629,7 +631,7 @@ export type GpuStorageInput = {
   readonly version?: string;
   /** How much fits, such as `100Gi`. It may grow. */
   readonly size: number | string;
-  /** `local`: on the disk of a node. */
+  /** `local`: on the disk of a node. Other classes are directories that several nodes share. */
   readonly class?: string;
   /** Node that has it. By default that of the first unit that mounts it. */
   readonly node?: string;
@@ -674,7 +676,7 @@ export type GpuStoragePatch = {
   readonly version?: string;
   /** How much fits, such as `100Gi`. It may grow. */
   readonly size?: unknown;
-  /** `local`: on the disk of a node. */
+  /** `local`: on the disk of a node. Other classes are directories that several nodes share. */
   readonly class?: string | null;
   /** Node that has it. By default that of the first unit that mounts it. */
   readonly node?: string | null;
@@ -755,6 +757,13 @@ export type Allocation = {
   };
   /** Only this node, such as the one that has a storage. */
   readonly node?: string;
+  /** Only nodes with these shared directories, such as those that have storages. */
+  readonly directories?: readonly {
+    /** Its name: a class of storages. */
+    readonly name: string;
+    /** Id in the directory itself. Directories of the same name with different ids are different ones. */
+    readonly id: string;
+  }[];
   /** Orders with a higher number are served first. */
   readonly priority: number;
   /** State of the order. */
@@ -832,6 +841,13 @@ export type AllocationInput = {
   };
   /** Only this node, such as the one that has a storage. */
   readonly node?: string;
+  /** Only nodes with these shared directories, such as those that have storages. */
+  readonly directories?: readonly {
+    /** Its name: a class of storages. */
+    readonly name: string;
+    /** Id in the directory itself. Directories of the same name with different ids are different ones. */
+    readonly id: string;
+  }[];
   /** Orders with a higher number are served first. */
   readonly priority?: number;
 };
@@ -1742,6 +1758,13 @@ export type Node = {
       readonly interface: string;
       /** IP address. */
       readonly address: string;
+    }[];
+    /** Directories that other nodes have, too: classes of storages. */
+    readonly sharedDirectories?: readonly {
+      /** Its name: a class of storages. */
+      readonly name: string;
+      /** Id in the directory itself. Directories of the same name with different ids are different ones. */
+      readonly id: string;
     }[];
     /** Current state, one condition for each aspect. */
     readonly conditions?: readonly ({

@@ -16,7 +16,12 @@ describeUnless(needsRoot, 'capstan run on a real node', () => {
   const work = directory.join('work');
   let up: Child;
 
-  const environment = { HOME: directory.path, KUBECONFIG: `${data}/admin.kubeconfig` };
+  const shared = directory.join('shared');
+  const environment = {
+    HOME: directory.path,
+    KUBECONFIG: `${data}/admin.kubeconfig`,
+    CAPSTAN_NODE_SHARED_DIRECTORIES: `scratch=${shared}`,
+  };
   const command = (...args: string[]): string[] => [process.execPath, capstanProgram, ...args];
   const capstan = (args: readonly string[], input = '') =>
     run(process.execPath, [capstanProgram, ...args], { environment, directory: work, input, timeout: 60_000 });
@@ -29,7 +34,7 @@ describeUnless(needsRoot, 'capstan run on a real node', () => {
   };
 
   beforeAll(async () => {
-    mkdirSync(work, { recursive: true });
+    for (const folder of [work, shared]) mkdirSync(folder, { recursive: true });
     up = new Child('capstan up', command('up', '--data-dir', data, '--port', String(await freePort())), { environment });
     stack.defer(() => up.stop(15_000));
     await up.waitUntil('announced', () => up.output.includes('Capstan is ready'));
@@ -96,6 +101,15 @@ describeUnless(needsRoot, 'capstan run on a real node', () => {
     await vi.waitFor(async () => expect(await capstan(['volume', 'rm', 'again', 'before'])).toMatchObject({ code: 0 }), patience);
     expect(readdirSync(join(data, 'node-agent', 'storages'))).toEqual([]);
   }, 90_000);
+
+  test('keeps files in a directory that nodes share', async () => {
+    expect(await capstan(['volume', 'create', 'common', '--size', '64Mi', '--class', 'scratch'])).toMatchObject({ code: 0 });
+    expect((await runUnit(['--no-upload', '-v', 'common:/data'], 'sh', '-c', 'echo shared > /data/file')).code).toBe(0);
+    expect((await runUnit(['--no-upload', '-v', 'common:/data:ro'], 'cat', '/data/file')).stdout).toBe('shared\n');
+    expect((await capstan(['volume', 'list'])).stdout).toMatch(/common .* Ready .*the size is not enforced/);
+    await vi.waitFor(async () => expect(await capstan(['volume', 'rm', 'common'])).toMatchObject({ code: 0 }), patience);
+    expect(readdirSync(join(shared, 'tenants'), { recursive: true })).toHaveLength(2);
+  }, 60_000);
 
   test('says that memory was too small', async () => {
     const { code, stderr } = await runUnit(['--no-upload'], 'perl', '-e', '$x = "a" x (1 << 30); print length $x');

@@ -2,10 +2,12 @@ import { isNodeName } from '@capstan/api';
 import {
   AgentError,
   checkAgent,
+  type DeclaredDirectory,
   type DriverName,
   echo,
   enrollMachine,
   nodeOfMachine,
+  parseDirectory,
   prefixVariable,
   restartCode,
   runAgent,
@@ -30,6 +32,7 @@ export interface NodeAgentFlags {
   readonly heartbeatSeconds: number;
   readonly allowUnisolated?: boolean;
   readonly echo?: boolean;
+  readonly sharedDirectory?: readonly string[];
   readonly processDriver?: DriverName;
   readonly enrollOnly?: boolean;
   readonly selfCheck?: boolean;
@@ -41,6 +44,7 @@ type Join = NonNullable<Parameters<typeof runAgent>[0]['join']>;
 /** Runs the agent of this machine until a signal stops it. */
 export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
   const { stateDir, gpus, heartbeatSeconds, allowUnisolated = false, echo: echoes, logFormat = 'text' } = flags;
+  const directories = directoriesIn(flags.sharedDirectory ?? []);
   const signal = shutdownSignal();
   const log = processLog({ process: 'node-agent', format: logFormat });
   // These two work beside a running agent.
@@ -56,6 +60,7 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
       declaredGpus: gpus,
       processDriver: flags.processDriver,
       units: { allowUnisolated },
+      volumes: { directories },
       version: capstanVersion(),
       heartbeatInterval: heartbeatSeconds * 1000,
       handlers: echoes === true ? echo : {},
@@ -72,6 +77,17 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
     throw error;
   }
   if (process.connected) process.disconnect();
+}
+
+function directoriesIn(words: readonly string[]): DeclaredDirectory[] {
+  const found = words.map((text) => {
+    const one = parseDirectory(text);
+    if (one !== undefined) return one;
+    throw new Failure('usage', `--shared-directory: expected NAME=/PATH with a name other than local, found ${JSON.stringify(text)}.`);
+  });
+  const twice = found.find(({ name }, index) => found.findIndex((one) => one.name === name) !== index);
+  if (twice !== undefined) throw new Failure('usage', `--shared-directory: ${twice.name} is given twice.`);
+  return found;
 }
 
 /** Aborts too when the launcher that started this agent is gone: the next one starts an agent of its own, and two would share an identity. */

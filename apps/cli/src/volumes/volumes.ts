@@ -8,6 +8,7 @@ import { formatBytes } from '../units/words.ts';
 
 export interface CreateFlags extends UnitOutputFlags {
   readonly size: string;
+  readonly class?: string;
   readonly node?: string;
   readonly copyOf?: string;
   readonly snapshot?: string;
@@ -47,7 +48,7 @@ export async function createVolume(name: string, flags: CreateFlags): Promise<vo
 }
 
 /** The spec that flags describe. */
-export function specOf({ size, node, copyOf, snapshot, url, sha256, unpack, retain }: CreateFlags): Partial<GPUStorageSpec> {
+export function specOf({ size, class: name, node, copyOf, snapshot, url, sha256, unpack, retain }: CreateFlags): Partial<GPUStorageSpec> {
   if ([copyOf, snapshot, url].filter((one) => one !== undefined).length > 1)
     throw new Failure('usage', 'the first files of a volume come from one place: give one of --copy-of, --snapshot and --url.');
   if ((url === undefined) !== (sha256 === undefined))
@@ -55,6 +56,7 @@ export function specOf({ size, node, copyOf, snapshot, url, sha256, unpack, reta
   const how = unpack === undefined ? 'None' : unpack === 'tar' ? 'Tar' : 'TarGzip';
   return {
     size,
+    ...(name !== undefined && { class: name }),
     ...(node !== undefined && { node }),
     ...(copyOf !== undefined && { prepare: { storage: { name: copyOf } } }),
     ...(snapshot !== undefined && { prepare: { snapshot: { name: snapshot } } }),

@@ -1,6 +1,7 @@
 import { conditions, immutable, labelKey, objectName } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
-import { choice, integer, list, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
+import { choice, integer, keyedList, list, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
+import { sharedDirectory } from '../storages/shared-directory.ts';
 import { computeGroup, strength } from './fields.ts';
 import { resourcesFields } from './offering.ts';
 
@@ -36,6 +37,12 @@ export const allocationKind = defineKind({
           nodes: withDefault(integer('Number of nodes that get the offering each: all of them or none.', { minimum: 1, maximum: 1024 }), 1),
           topology: optional(topology),
           node: optional(objectName('Only this node, such as the one that has a storage.')),
+          directories: optional(
+            keyedList('Only nodes with these shared directories, such as those that have storages.', sharedDirectory('One directory.'), {
+              keys: ['name'],
+              maxItems: 16,
+            }),
+          ),
           priority: withDefault(integer('Orders with a higher number are served first.', { minimum: -1000, maximum: 1000 }), 0),
         },
         {

@@ -49,7 +49,8 @@ export const gpuStorageKind = defineKind({
   shortNames: ['storage', 'storages'],
   categories: ['capstan'],
   scope: 'Namespaced',
-  description: 'A directory that outlives the units that mount it. It is on one node, to which all units that mount it go.',
+  description:
+    'A directory that outlives the units that mount it. Of the class `local`, it is on one node, to which all units that mount it go.',
   versions: {
     v1alpha1: {
       spec: object(
@@ -57,7 +58,9 @@ export const gpuStorageKind = defineKind({
         {
           size: quantity('How much fits, such as `100Gi`. It may grow.', { rules: [leastSize, growsOnly] }),
           class: withDefault(
-            labelName('`local`: on the disk of a node.', { rules: [{ rule: 'self == oldSelf', message: 'is immutable' }] }),
+            labelName('`local`: on the disk of a node. Other classes are directories that several nodes share.', {
+              rules: [{ rule: 'self == oldSelf', message: 'is immutable' }],
+            }),
             localClass,
           ),
           node: optional(objectName('Node that has it. By default that of the first unit that mounts it.')),
@@ -88,7 +91,8 @@ export const gpuStorageKind = defineKind({
         observedGeneration: optional(integer('Generation that the status describes.', { minimum: 0 })),
         phase: optional(choice('State in one word.', [...storagePhases])),
         message: optional(text('Why it waits or failed, in one sentence.', { maxLength: 4096 })),
-        node: optional(objectName('Node that has it. It never changes.')),
+        node: optional(objectName('Node that has it. It never changes, except for a shared directory.')),
+        directory: optional(text('Id of the shared directory that has it. It never changes.', { maxLength: 64 })),
         volume: optional(text('Name of its NodeVolume.', { maxLength: 64 })),
         capacityBytes: optional(integer('Size of its file system, in bytes.', { minimum: 0 })),
         usedBytes: optional(integer('How much is used, in bytes.', { minimum: 0 })),

@@ -1,6 +1,7 @@
 import { conditions, labelName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, flag, integer, keyedList, object, optional, type ReadOf, text } from '../definition/schema.ts';
+import { sharedDirectory } from '../storages/shared-directory.ts';
 import { fleetGroup, keyHash } from './fields.ts';
 import { nodeAddresses, nodeDrivers, nodeGpus, nodeMachine, nodeUnitDrivers } from './node-inventory.ts';
 
@@ -77,6 +78,12 @@ export const gpuNodeKind = defineKind({
         drivers: optional(nodeDrivers),
         unitDrivers: optional(nodeUnitDrivers),
         addresses: optional(nodeAddresses),
+        sharedDirectories: optional(
+          keyedList('Directories that other nodes have, too: classes of storages.', sharedDirectory('One directory.'), {
+            keys: ['name'],
+            maxItems: 16,
+          }),
+        ),
         conditions: optional(conditions()),
       }),
       rules: [

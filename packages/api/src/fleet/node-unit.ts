@@ -1,6 +1,7 @@
 import { duration, immutable, objectName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, flag, integer, keyedList, list, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
+import { sharedDirectory } from '../storages/shared-directory.ts';
 import { outcomeFields } from '../units/outcome.ts';
 import { hasProgram, programFields } from '../units/program.ts';
 import { fleetGroup } from './fields.ts';
@@ -34,6 +35,7 @@ const peer = object('One node of the unit.', {
 const attachment = object('Where a storage is on this node.', {
   storage: objectName('Name of the storage, as in `mounts`.'),
   uid: text('UID of the GPUStorage.', { minLength: 1, maxLength: 64 }),
+  directory: optional(sharedDirectory('The shared directory that has it.')),
 });
 
 export const nodeUnitKind = defineKind({

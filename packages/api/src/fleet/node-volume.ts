@@ -2,6 +2,7 @@ import { immutable, objectName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, flag, integer, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
 import { downloadFields, oneSourceOf } from '../storages/preparation.ts';
+import { sharedDirectory } from '../storages/shared-directory.ts';
 import { fleetGroup } from './fields.ts';
 
 /** `Resizing`: it can be used with its old size. `Deleted`: nothing of it is left on the node. */
@@ -58,6 +59,9 @@ export const nodeVolumeKind = defineKind({
           minimum: 1,
           rules: [{ rule: 'self >= oldSelf', message: 'must not become smaller' }],
         }),
+        directory: optional(
+          sharedDirectory('The shared directory that has its files. If absent, they are on the disk of the node.', { rules: [immutable] }),
+        ),
         prepare: optional(prepare),
         snapshotOf: optional(uid('Name of the NodeVolume of the same owner on this node whose files it has, as they were at one moment.')),
         recover: withDefault(integer('A higher number repeats what failed.', { minimum: 0 }), 0),

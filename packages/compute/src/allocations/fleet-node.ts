@@ -1,4 +1,4 @@
-import type { GPUNode, NodeGpu } from '@capstan/api';
+import { directoryLabel, type GPUNode, type NodeGpu } from '@capstan/api';
 import { findCondition } from '@capstan/controller';
 import type { Device, FleetNode } from '@capstan/fleet';
 
@@ -13,7 +13,7 @@ export function fleetNodeOf(node: GPUNode): FleetNode {
   return {
     name,
     pool: spec?.pool ?? defaultPool,
-    labels,
+    labels: { ...labels, ...Object.fromEntries((status?.sharedDirectories ?? []).map((one) => [directoryLabel(one.name), one.id])) },
     cordoned: spec?.unschedulable === true || spec?.maintenance === true || spec?.lost === true || deletionTimestamp !== undefined,
     ready: readinessOf(node),
     cpu: cpus * 1000,

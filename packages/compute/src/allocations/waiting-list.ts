@@ -38,7 +38,7 @@ export function waitingList(candidates: readonly Known[], { fleet, quota, pathOf
   const requests = new Map<string, PlacementRequest>();
   for (const { known, since } of byAge(candidates)) {
     const { spec } = known.allocation;
-    const key = JSON.stringify([spec.offering, spec.resources, spec.nodes, spec.topology, spec.node]);
+    const key = JSON.stringify([spec.offering, spec.resources, spec.nodes, spec.topology, spec.node, spec.directories]);
     const request = requests.get(key) ?? requestOf(known, fleet);
     if (request === undefined) {
       refused.push({ known, reason: 'OfferingNotFound', message: `there is no offering ${spec.offering}` });

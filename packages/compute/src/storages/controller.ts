@@ -18,7 +18,7 @@ import { Owners } from '../reconciling/owners.ts';
 import { performSteps } from '../reconciling/steps.ts';
 import { nodeConcernsUnits } from '../units/copies.ts';
 import { mountKeys } from '../units/mounts.ts';
-import { copiesFrom, copiesOf, ownerKey, volumesFor, volumesOn } from './copies.ts';
+import { copiesFrom, copiesOf, ownerKey, storagesSharedBy, volumesFor, volumesOn } from './copies.ts';
 import { decide } from './decide.ts';
 import { abandonedVolumes, orphans } from './orphans.ts';
 import { Work } from './work.ts';
@@ -46,10 +46,14 @@ export function storages(tenants: Endpoints, platform: Client, { now = Date.now 
     })
     .watches<GPUStorage>(gpuStorageKind, (storage, copies) => copiesFrom(copies.storages, storage))
     .watches<NodeVolume>(nodeVolumeKind, (volume) => [ownerKey(volume)], { client: platform })
-    .watches<GPUNode>(gpuNodeKind, ({ metadata: { name = '' } }, { volumes }) => volumesOn(volumes, nodeNamespace(name)).map(ownerKey), {
-      client: platform,
-      predicate: nodeConcernsUnits,
-    })
+    .watches<GPUNode>(
+      gpuNodeKind,
+      (node, copies) => [
+        ...volumesOn(copies.volumes, nodeNamespace(node.metadata.name ?? '')).map(ownerKey),
+        ...storagesSharedBy(copies.storages, node),
+      ],
+      { client: platform, predicate: nodeConcernsUnits },
+    )
     .reconcile(
       async ({ key, object: storage, copies, client, events, wrote }) => {
         if (storage === undefined) {

@@ -17,6 +17,7 @@ import { unitsMounting } from '../units/mounts.ts';
 const byStorage = 'storage';
 const byNode = 'node';
 const bySource = 'source';
+const byClass = 'class';
 
 /** The local copies that decisions about storages read. */
 export interface Copies {
@@ -34,6 +35,7 @@ export function copiesOf(informers: InformerFactory, there: InformerFactory): Co
     const source = storageSource(one.spec);
     return source === undefined ? [] : [formatKey(siblingKey(one, source.name))];
   });
+  storages.addIndex(byClass, ({ spec }) => [spec.class]);
   return {
     storages,
     units: unitsMounting(informers.informer<GPUUnit>(gpuUnitKind)),
@@ -55,6 +57,10 @@ export const volumesOn = (volumes: Informer<NodeVolume>, namespace: string): Nod
 /** The storages that are to be copies of one. */
 export const copiesFrom = (storages: Informer<GPUStorage>, storage: GPUStorage): ObjectKey[] =>
   storages.byIndex(bySource, formatKey(objectKey(storage))).map(objectKey);
+
+/** The storages that a node can have, because it has their directories. */
+export const storagesSharedBy = (storages: Informer<GPUStorage>, { status }: GPUNode): ObjectKey[] =>
+  (status?.sharedDirectories ?? []).flatMap(({ name }) => storages.byIndex(byClass, name).map(objectKey));
 
 export function ownerKey({ spec }: NodeVolume): ObjectKey {
   const { cluster, namespace, name } = spec.owner;

@@ -20,6 +20,7 @@ function sceneOf({ spec = {}, status = {}, metadata = {}, ...rest }: Given): Sce
     allocation: () => undefined,
     volumes: [],
     node: () => nodeThat('True'),
+    sharing: () => [],
     sibling: () => undefined,
     isAbsent: false,
     ...rest,
@@ -77,6 +78,36 @@ describe('the next step for a storage', () => {
       expect(step).toMatchObject({ kind: 'create', volume: { metadata: { namespace: 'node-n1' }, spec: expected } });
       expect(decide(sceneOf(given))).toMatchObject({ kind: 'status', status: { node: 'n1', volume: 'u' } });
     }
+  });
+
+  test('puts a shared storage where most nodes agree on the directory, and changes its keeper when that was lost', () => {
+    const sharing = () => [
+      { name: 'scratch', id: 'odd', node: 'a' },
+      { name: 'scratch', id: 'right', node: 'b' },
+      { name: 'scratch', id: 'right', node: 'c' },
+    ];
+    const spec = { class: 'scratch' };
+    expect(decide(sceneOf({ spec, sharing }))).toMatchObject({ kind: 'status', status: { node: 'b', volume: 'u', directory: 'right' } });
+    expect(decide(sceneOf({ spec: { ...spec, node: 'a' }, sharing }))).toMatchObject({ status: { node: 'a', directory: 'odd' } });
+    const status = { node: 'b', volume: 'u', directory: 'right', phase: 'Pending' };
+    expect(decide(sceneOf({ spec, sharing, status, isAbsent: true }))).toMatchObject({
+      kind: 'create',
+      volume: { metadata: { namespace: 'node-b' }, spec: { directory: { name: 'scratch', id: 'right' } } },
+    });
+    const lost = { spec, sharing: () => sharing().slice(2), status, node: (name: string) => (name === 'b' ? undefined : nodeThat('True')) };
+    const moved = { kind: 'status', status: { node: 'c', volume: 'u', directory: 'right' } };
+    expect(decide(sceneOf({ ...lost, volumes: [volume()] }))).toMatchObject(moved);
+    expect(decide(sceneOf({ ...lost, metadata: deleting }))).toMatchObject(moved);
+    // The next keeper gets the volume, and then deletes it.
+    const next = { ...lost, status: { ...status, node: 'c' }, metadata: deleting, isAbsent: true };
+    expect(decide(sceneOf(next))).toMatchObject({ kind: 'create', volume: { metadata: { namespace: 'node-c' } } });
+    const created = { ...volume(), metadata: { name: 'u', namespace: 'node-c' } };
+    expect(decide(sceneOf({ ...next, volumes: [volume(), created] }))).toMatchObject({
+      kind: 'change',
+      volume: created,
+      spec: { deleted: true },
+    });
+    expect(decide(sceneOf({ ...lost, sharing: () => [{ name: 'scratch', id: 'odd', node: 'a' }] }))).not.toMatchObject(moved);
   });
 
   test('is nothing for a volume that is larger than the storage that took it over', () => {

@@ -4,7 +4,8 @@ import { type JsonObject, sameJson } from '@capstan/machinery';
 import { nodeStateOf } from '../units/nodes.ts';
 import { bytesOf, nodeVolumeFor } from './making.ts';
 import { type Scene, usersOf, volumeOf } from './scene.ts';
-import { boundStatus, deletingStatus, volumeStatus, waitingStatus } from './status.ts';
+import { anotherKeeper, sharedPlace } from './sharing.ts';
+import { type BoundPlace, boundStatus, deletingStatus, volumeStatus, waitingStatus } from './status.ts';
 
 /** The next thing to do for a storage. Afterwards, or after a crash, everything is looked at again. */
 export type Step =
@@ -33,7 +34,7 @@ function report({ storage }: Scene, status: GPUStorageStatus): Step | undefined 
   return sameJson(storage.status ?? {}, status) ? undefined : { kind: 'status', status };
 }
 
-type Place = { readonly node: string; readonly volume: string } | { readonly problem: string };
+type Place = BoundPlace | { readonly problem: string };
 
 /** Finds the node of a storage. It never changes afterwards. */
 function bind(scene: Scene): Step {
@@ -47,15 +48,17 @@ function bind(scene: Scene): Step {
 function placeOf(scene: Scene): Place {
   const { storage, volumes, node } = scene;
   const { metadata, spec } = storage;
-  if (spec.class !== localClass)
-    return { problem: `spec.class: there is no class ${spec.class}; the class of storages on nodes is ${localClass}` };
   const kept = volumes.find((one) => one.spec.retained && !one.spec.deleted);
+  const keptClass = kept?.spec.directory?.name ?? localClass;
+  if (kept !== undefined && keptClass !== spec.class)
+    return { problem: `spec.class: the files of this name were retained with the class ${keptClass}` };
   const keptOn = kept && nodeOfNamespace(kept.metadata.namespace ?? '');
   if (keptOn !== undefined) {
     if (spec.node !== undefined && spec.node !== keptOn) return { problem: `spec.node: the files of this name were retained on ${keptOn}` };
-    return { node: keptOn, volume: kept!.metadata.name ?? '' };
+    return { node: keptOn, volume: kept!.metadata.name ?? '', directory: kept!.spec.directory?.id };
   }
   const volume = metadata.uid ?? '';
+  if (spec.class !== localClass) return sharedPlace(scene, volume);
   const source = sourceOf(scene);
   if ('problem' in source) return source;
   if (source.node !== undefined) {
@@ -83,6 +86,8 @@ function sourceOf({ storage, sibling }: Scene): Source {
   const { name, field } = source;
   const found = sibling(name);
   if (found === undefined) return { problem: `${field}: there is no GPUStorage ${name} in this namespace` };
+  if (found.spec.class !== localClass)
+    return { problem: `${field}: ${name} is in a shared directory, and only storages of the class ${localClass} can be copied` };
   const isSnapshot = found.spec.snapshotOf !== undefined;
   if (isSnapshot && storage.spec.snapshotOf !== undefined) return { problem: `${field}: ${name} is a snapshot itself` };
   if (!isSnapshot && storage.spec.prepare?.snapshot !== undefined) return { problem: `${field}: ${name} is not a snapshot` };
@@ -104,12 +109,14 @@ function keep(scene: Scene): Step {
   const { storage } = scene;
   if (!hasFinalizer(storage, storageFinalizer)) return { kind: 'protect' };
   const volume = volumeOf(scene);
-  const { node = '', volume: name = '' } = storage.status ?? {};
+  const { node = '', volume: name = '', directory } = storage.status ?? {};
+  const keeper = anotherKeeper(scene);
+  if (keeper !== undefined) return { kind: 'status', status: boundStatus(scene, { node: keeper, volume: name, directory }) };
   if (volume === undefined) {
     if (nodeStateOf(scene.node(node)).kind === 'lost') return report(scene, volumeStatus(scene, undefined)) ?? wait;
     if (!scene.isAbsent) return { kind: 'look', node, volume: name };
     const source = sourceOf(scene);
-    if ('problem' in source) return report(scene, boundStatus(scene, { node, volume: name, message: source.problem })) ?? wait;
+    if ('problem' in source) return report(scene, boundStatus(scene, { node, volume: name, directory, message: source.problem })) ?? wait;
     return { kind: 'create', volume: nodeVolumeFor(storage, source.volume) };
   }
   const changes = changesOf(scene, volume);
@@ -136,7 +143,12 @@ function leave(scene: Scene): Step {
   const users = usersOf(scene);
   if (users.length > 0) return report(scene, deletingStatus(scene, users)) ?? wait;
   const volume = volumeOf(scene);
-  const { node, volume: name = '' } = storage.status ?? {};
+  const { node, volume: name = '', directory, phase } = storage.status ?? {};
+  // Another node deletes the files of a shared directory.
+  const keeper = anotherKeeper(scene);
+  if (keeper !== undefined) return { kind: 'status', status: boundStatus(scene, { node: keeper, volume: name, directory }) };
+  if (volume === undefined && directory !== undefined && phase === 'Pending' && scene.isAbsent)
+    return { kind: 'create', volume: nodeVolumeFor(storage, undefined) };
   if (volume === undefined) return node === undefined || scene.isAbsent ? { kind: 'letGo' } : { kind: 'look', node, volume: name };
   if (storage.spec.deletionPolicy === 'Retain')
     return volume.spec.retained ? { kind: 'letGo' } : { kind: 'change', volume, spec: { retained: true } };

@@ -1,6 +1,7 @@
 import { type GPUStorage, type NodeVolume, type NodeVolumeSpec, newObject, nodeNamespace, nodeVolumeKind } from '@capstan/api';
 import { clusterOf } from '@capstan/client';
 import { parseQuantity, scaledValue } from '@capstan/machinery';
+import { directoryOf } from '../units/mounts.ts';
 
 export function bytesOf(size: string | number): number {
   return Number(scaledValue(parseQuantity(size), 0));
@@ -10,11 +11,13 @@ export function bytesOf(size: string | number): number {
 export function nodeVolumeFor(storage: GPUStorage, source: string | undefined): NodeVolume {
   const { name = '', namespace = '', uid = '' } = storage.metadata;
   const { size, prepare, snapshotOf, recover } = storage.spec;
+  const directory = directoryOf(storage);
   const spec: NodeVolumeSpec = {
     owner: { cluster: clusterOf(storage) ?? '', namespace, name, uid },
     size: bytesOf(size),
     ...(source !== undefined && (snapshotOf === undefined ? { prepare: { storage: source } } : { snapshotOf: source })),
     ...(prepare?.url !== undefined && { prepare: { url: prepare.url } }),
+    ...(directory && { directory }),
     recover,
     retained: false,
     deleted: false,

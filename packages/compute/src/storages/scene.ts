@@ -1,4 +1,12 @@
-import type { Allocation, GPUNode, GPUStorage, GPUUnit, NodeVolume } from '@capstan/api';
+import {
+  type Allocation,
+  type GPUNode,
+  type GPUStorage,
+  type GPUUnit,
+  type NodeVolume,
+  nodeNamespace,
+  type SharedDirectory,
+} from '@capstan/api';
 import { isOver } from '../units/scene.ts';
 
 /** Everything that a decision about a storage is made from. */
@@ -12,10 +20,17 @@ export interface Scene {
   /** All NodeVolumes of storages with this name in this namespace and workspace. */
   readonly volumes: readonly NodeVolume[];
   readonly node: (name: string) => GPUNode | undefined;
+  /** The nodes that can be heard and have shared directories, sorted by their names. */
+  readonly sharing: () => readonly Sharing[];
   /** Another storage of the namespace. */
   readonly sibling: (name: string) => GPUStorage | undefined;
   /** Whether the server itself has said that there is no NodeVolume. */
   readonly isAbsent: boolean;
+}
+
+/** A shared directory of a node. */
+export interface Sharing extends SharedDirectory {
+  readonly node: string;
 }
 
 /** Units that have the storage mounted, or are about to. */
@@ -24,5 +39,8 @@ export function usersOf({ units }: Pick<Scene, 'units'>): GPUUnit[] {
 }
 
 export function volumeOf({ storage, volumes }: Pick<Scene, 'storage' | 'volumes'>): NodeVolume | undefined {
-  return volumes.find(({ metadata, spec }) => spec.owner.uid === storage.metadata.uid || metadata.name === storage.status?.volume);
+  const { node, volume, directory } = storage.status ?? {};
+  // A shared directory may have had another keeper before.
+  const here = directory === undefined ? volumes : volumes.filter(({ metadata }) => metadata.namespace === nodeNamespace(node ?? ''));
+  return here.find(({ metadata, spec }) => spec.owner.uid === storage.metadata.uid || metadata.name === volume);
 }

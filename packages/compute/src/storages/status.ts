@@ -16,27 +16,45 @@ export function waitingStatus(scene: Scene, message: string): GPUStorageStatus {
   return withConditions(scene, { phase: 'Pending', message }, { Ready: { status: 'False', reason: 'NotBound', message } });
 }
 
+export interface BoundPlace {
+  readonly node: string;
+  readonly volume: string;
+  /** The id of a shared directory. */
+  readonly directory?: string | undefined;
+}
+
 /** Names the node, before anything is created there. */
 export function boundStatus(
   scene: Scene,
-  { node, volume, message = `is being created on ${node}` }: { readonly node: string; readonly volume: string; readonly message?: string },
+  { node, volume, directory, message = `is being created on ${node}` }: BoundPlace & { readonly message?: string },
 ): GPUStorageStatus {
-  return withConditions(scene, { phase: 'Pending', message, node, volume }, { Ready: { status: 'False', reason: 'Creating', message } });
+  return withConditions(
+    scene,
+    { phase: 'Pending', message, node, volume, ...(directory !== undefined && { directory }) },
+    { Ready: { status: 'False', reason: 'Creating', message } },
+  );
 }
 
 /** The summary of what its node has reported. */
 export function volumeStatus(scene: Scene, volume: NodeVolume | undefined): GPUStorageStatus {
   const { storage } = scene;
-  const { node = '', volume: name = '' } = storage.status ?? {};
+  const { node = '', volume: name = '', directory } = storage.status ?? {};
   const state = nodeStateOf(scene.node(node));
   const { phase: there = 'Pending', message: words, capacityBytes, usedBytes, enforced, recoverable, takenAt } = volume?.status ?? {};
   const phase: StoragePhase = state.kind === 'lost' ? 'Failed' : there === 'Deleted' ? 'Failed' : there;
   const message =
     state.kind === 'lost'
-      ? `node ${node} was lost, and its files with it`
+      ? directory === undefined
+        ? `node ${node} was lost, and its files with it`
+        : `node ${node} was lost, and no other node has the shared directory`
       : state.kind === 'silent'
         ? `node ${node} has been silent since ${state.since}`
-        : (words ?? (phase === 'Ready' || phase === 'Resizing' ? `is on ${node}` : `is being created on ${node}`));
+        : (words ??
+          (phase === 'Ready' || phase === 'Resizing'
+            ? directory === undefined
+              ? `is on ${node}`
+              : `is in the shared directory ${storage.spec.class}`
+            : `is being created on ${node}`));
   const isReady = phase === 'Ready' || phase === 'Resizing';
   const users = usersOf(scene).map(({ metadata }) => metadata.name ?? '');
   const status: GPUStorageStatus = {
@@ -44,6 +62,7 @@ export function volumeStatus(scene: Scene, volume: NodeVolume | undefined): GPUS
     message: message.slice(0, mostWords),
     node,
     volume: name,
+    ...(directory !== undefined && { directory }),
     ...(capacityBytes !== undefined && { capacityBytes }),
     ...(usedBytes !== undefined && { usedBytes }),
     ...(users.length > 0 && { mountedBy: users.slice(0, mostNames) }),

@@ -235,7 +235,7 @@ describe('a storage', () => {
     await create('nowhere', { node: 'nowhere' });
     await storageIs('nowhere', { phase: 'Pending', message: 'spec.node: there is no node nowhere' });
     await create('odd', { class: 'odd' });
-    await storageIs('odd', { phase: 'Pending', message: 'spec.class: there is no class odd; the class of storages on nodes is local' });
+    await storageIs('odd', { phase: 'Pending', message: 'spec.class: there is no class odd; the classes are local' });
     for (const name of ['nowhere', 'odd']) {
       await storages().delete(name);
       await eventually(async () => expect(await isGone(name)).toBe(true));
@@ -283,7 +283,41 @@ describe('units and storages', () => {
     await tenant.create('wide', { offering: 'split', nodes: 2, ...mount('split-0') });
     await unitIs('wide', {
       phase: 'Pending',
-      message: 'spec.mounts: a storage is on one node, so units with several nodes cannot mount any',
+      message:
+        'spec.mounts: the storage split-0 is on one node, so units with several nodes cannot mount it; storages in shared directories can be',
+    });
+  });
+
+  test('in a shared directory meet on every node that has it', async () => {
+    await fleet.makePool('shared', { nodes: 4, gpus: 1 });
+    const directories = (id: string) => ({ status: { sharedDirectories: [{ name: 'scratch', id }] } });
+    const declare = (node: string, id: string) =>
+      fleet.nodes().patch(node, { type: 'merge', patch: directories(id) }, { subresource: 'status' });
+    await create('everywhere', { class: 'scratch' });
+    await storageIs('everywhere', { phase: 'Pending', message: 'spec.class: there is no class scratch; the classes are local' });
+    await declare('shared-1', 'x');
+    await declare('shared-3', 'x');
+    const volume = await volumeOf('everywhere');
+    await declare('shared-2', 'another');
+    expect([volume.metadata.namespace, volume.spec.directory]).toEqual(['node-shared-1', { name: 'scratch', id: 'x' }]);
+    await report(volume, { ...ready, enforced: false, message: 'the size is not enforced: it is a test' });
+    await storageIs('everywhere', {
+      phase: 'Ready',
+      directory: 'x',
+      ...condition('SizeEnforced', 'False', 'the size is not enforced: it is a test'),
+    });
+    const unit = await tenant.create('gang', { offering: 'shared', nodes: 2, ...mount('everywhere') });
+    const members = await eventually(async () => {
+      const found = await fleet.of(unit);
+      expect(found).toHaveLength(2);
+      return found;
+    });
+    expect(new Set(members.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['node-shared-1', 'node-shared-3']));
+    const attached = [{ storage: 'everywhere', uid: volume.metadata.name, directory: { name: 'scratch', id: 'x' } }];
+    for (const { spec } of members) expect(spec.storages).toEqual(attached);
+    await create('frozen', { snapshotOf: { name: 'everywhere' } });
+    await storageIs('frozen', {
+      message: 'spec.snapshotOf: everywhere is in a shared directory, and only storages of the class local can be copied',
     });
   });
 

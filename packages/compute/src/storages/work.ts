@@ -6,6 +6,7 @@ import { mountingUnits } from '../units/mounts.ts';
 import { type Copies, siblingKey, volumesFor } from './copies.ts';
 import { type Step, storageFinalizer } from './decide.ts';
 import type { Scene } from './scene.ts';
+import { sharingNodes } from './sharing.ts';
 
 export interface WorkOptions {
   readonly copies: Copies;
@@ -45,6 +46,7 @@ export class Work {
       },
       volumes: [...this.#volumes.values()],
       node: (name) => copies.nodes.get({ name }),
+      sharing: () => sharingNodes(copies.nodes.list()),
       sibling: (name) => copies.storages.get(siblingKey(storage, name)),
       isAbsent: this.#isAbsent,
     };

@@ -91,5 +91,5 @@ export const nodeConcernsUnits: Predicate<GPUNode> = (change) =>
   change.type !== 'updated' || factsOf(change.object) !== factsOf(change.old);
 
 function factsOf(node: GPUNode): string {
-  return JSON.stringify([nodeStateOf(node), node.status?.unitDrivers]);
+  return JSON.stringify([nodeStateOf(node), node.status?.unitDrivers, node.status?.sharedDirectories]);
 }

@@ -110,7 +110,7 @@ function prepare(scene: Scene): Step {
   const mounts = mountsOf(unit, scene.storage);
   if (mounts.kind !== 'ready') return waitForStorages(scene, mounts);
   const allocation = allocationOf(scene);
-  if (allocation === undefined) return { kind: 'allocate', allocation: allocationFor(unit, mounts.node) };
+  if (allocation === undefined) return { kind: 'allocate', allocation: allocationFor(unit, mounts) };
   // While the scheduler works. The allocation has an owner reference; everything that comes later needs the finalizer.
   if (!hasFinalizer(unit, unitFinalizer)) return { kind: 'protect' };
   const { phase, message, parts = [], conditions = [] } = allocation.status ?? {};

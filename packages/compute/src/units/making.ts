@@ -12,7 +12,7 @@ import {
 } from '@capstan/api';
 import { clusterOf } from '@capstan/client';
 import { withController } from '@capstan/controller';
-import { storageNames } from './mounts.ts';
+import { directoryOf, type Mounts, storageNames } from './mounts.ts';
 import { addressOf } from './nodes.ts';
 import { programFields } from './program.ts';
 import type { Scene } from './scene.ts';
@@ -26,13 +26,17 @@ export function allocationName({ metadata: { name = '', uid = '' } }: GPUUnit, r
 }
 
 /** `node` has the storages of the unit, if there is one. */
-export function allocationFor(unit: GPUUnit, node?: string): Allocation {
+export function allocationFor(
+  unit: GPUUnit,
+  { node, directories = [] }: Partial<Pick<Mounts & { kind: 'ready' }, 'node' | 'directories'>> = {},
+): Allocation {
   const { offering, resources, nodes, priority } = unit.spec;
   const spec = {
     ...(offering !== undefined && { offering }),
     ...(resources && { resources }),
     nodes,
     ...(node !== undefined && { node }),
+    ...(directories.length > 0 && { directories }),
     priority,
   } as AllocationSpec;
   const metadata = { name: unit.status?.allocation ?? '', namespace: unit.metadata.namespace ?? '' };
@@ -48,8 +52,10 @@ export function nodeUnitFor(
   const { run = 0, members = [] } = unit.status ?? {};
   const peers = members.map((one) => ({ rank: one.rank, address: addressOf(node(one.node), one.node) }));
   const storages = storageNames(unit).flatMap((one) => {
-    const uid = storage(one)?.status?.volume;
-    return uid === undefined ? [] : [{ storage: one, uid }];
+    const found = storage(one);
+    const uid = found?.status?.volume;
+    const directory = found && directoryOf(found);
+    return uid === undefined ? [] : [{ storage: one, uid, ...(directory && { directory }) }];
   });
   const exclusive = entry.exclusive ?? false;
   const spec: NodeUnit['spec'] = {

@@ -1,20 +1,21 @@
-import type { AllocationSpec, OfferingSpec, Strength as WireStrength } from '@capstan/api';
+import { type AllocationSpec, directoryLabel, type OfferingSpec, type Strength as WireStrength } from '@capstan/api';
 import { parseQuantity, scaledValue } from '@capstan/machinery';
 import type { GpuWish, PlacementRequest, Share, Size, Strength } from './request.ts';
 
 /** The request of an order of an offering. Both were validated by their schemas. */
 export function requestFor(
   offering: OfferingSpec,
-  { nodes, topology, node }: Pick<AllocationSpec, 'nodes' | 'topology' | 'node'>,
+  { nodes, topology, node, directories = [] }: Pick<AllocationSpec, 'nodes' | 'topology' | 'node' | 'directories'>,
 ): PlacementRequest {
   const { pools, nodeSelector, strategy } = offering;
+  const labels = { ...nodeSelector, ...Object.fromEntries(directories.map(({ name, id }) => [directoryLabel(name), id])) };
   return {
     size: sizeOf(offering),
     nodes,
     strategy: strategy === 'Spread' ? 'spread' : 'pack',
     ...(topology && { topology: { label: topology.label, strength: strengthOf(topology.strength) } }),
     ...(pools && { pools }),
-    ...(nodeSelector && { matchLabels: nodeSelector }),
+    ...(Object.keys(labels).length > 0 && { matchLabels: labels }),
     ...(node !== undefined && { named: { node, repair: false } }),
   };
 }

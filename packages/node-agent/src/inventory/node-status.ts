@@ -8,12 +8,13 @@ import type {
   NodeGpu,
   NodeMachine,
   NodeUnitDriver,
+  SharedDirectory,
 } from '@capstan/api';
 
 /** The part of the status of a GPUNode that its agent writes. */
 export type ReportedStatus = Pick<
   NonNullable<GPUNode['status']>,
-  'machine' | 'gpuSummary' | 'gpus' | 'drivers' | 'unitDrivers' | 'addresses' | 'conditions'
+  'machine' | 'gpuSummary' | 'gpus' | 'drivers' | 'unitDrivers' | 'sharedDirectories' | 'addresses' | 'conditions'
 >;
 
 export interface Facts {
@@ -22,6 +23,7 @@ export interface Facts {
   readonly inventories: readonly GpuInventory[];
   readonly gpus: readonly GpuStatus[];
   readonly unitDrivers: readonly NodeUnitDriver[];
+  readonly sharedDirectories?: readonly SharedDirectory[];
   /** Beside the one about GPUs. */
   readonly conditions?: readonly Condition[];
   /** The time at which the agent started. */
@@ -29,7 +31,8 @@ export interface Facts {
 }
 
 /** Contains nothing that changes from sample to sample: it is written only when it differs. */
-export function nodeStatus({ machine, addresses, inventories, gpus, unitDrivers, conditions = [], startedAt }: Facts): ReportedStatus {
+export function nodeStatus(facts: Facts): ReportedStatus {
+  const { machine, addresses, inventories, gpus, unitDrivers, sharedDirectories = [], conditions = [], startedAt } = facts;
   const groups = linkGroups(inventories);
   return {
     machine,
@@ -38,6 +41,7 @@ export function nodeStatus({ machine, addresses, inventories, gpus, unitDrivers,
     gpuSummary: summaryOf(gpus),
     drivers: inventories.map(driverOf),
     unitDrivers,
+    ...(sharedDirectories.length > 0 && { sharedDirectories }),
     conditions: [gpuCondition(gpus, startedAt), ...conditions],
   };
 }

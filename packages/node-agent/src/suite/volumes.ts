@@ -3,6 +3,7 @@ import { expect, vi } from 'vitest';
 import type { Backends } from '../volumes/backends/choice.ts';
 import { VolumeEngine } from '../volumes/engine.ts';
 import { VolumeRecords } from '../volumes/records.ts';
+import { type DeclaredDirectory, SharedDirectories } from '../volumes/shared/directories.ts';
 
 export const owner = { cluster: 'tenant', namespace: 'default', name: 'data', uid: 'u' };
 const patience = { timeout: 20_000, interval: 20 };
@@ -19,6 +20,7 @@ export function volumeOf(name: string, spec: Partial<NodeVolumeSpec> = {}): Node
 export interface TestVolumesOptions {
   readonly directory: string;
   readonly backends: Backends;
+  readonly directories?: readonly DeclaredDirectory[];
   readonly isInUse?: (name: string) => boolean;
   readonly isRefused?: (address: string) => boolean;
 }
@@ -29,10 +31,11 @@ export class TestVolumes implements AsyncDisposable {
   readonly statuses = new Map<string, NodeVolumeStatus[]>();
   readonly lines: string[] = [];
 
-  constructor({ directory, backends, isInUse = () => false, isRefused = () => false }: TestVolumesOptions) {
+  constructor({ directory, backends, directories = [], isInUse = () => false, isRefused = () => false }: TestVolumesOptions) {
     this.engine = new VolumeEngine({
       records: new VolumeRecords(directory),
       backends,
+      directories: new SharedDirectories(directories, (line) => void this.lines.push(line)),
       times: { usageInterval: 20, retryDelay: 10, longestRetryDelay: 50 },
       isInUse,
       isRefused,

@@ -1,15 +1,20 @@
-import type { NodeVolume, NodeVolumeStatus, UnitOwner } from '@capstan/api';
+import { lstat } from 'node:fs/promises';
+import type { NodeVolume, NodeVolumeStatus, SharedDirectory, UnitOwner } from '@capstan/api';
 import type { StorageFolders } from '../units/engine/room.ts';
 import type { Backends } from './backends/choice.ts';
+import { filesIn } from './backends/folder.ts';
 import type { Lent } from './lending.ts';
+import { dataIn } from './preparation/prepare.ts';
 import { VolumeProblem } from './problem.ts';
 import { isVolumeName, type VolumeRecords } from './records.ts';
+import type { SharedDirectories } from './shared/directories.ts';
 import type { VolumeTimes } from './times.ts';
 import { type Borrowed, VolumeWork, type WantedVolume } from './volume-work.ts';
 
 export interface VolumeEngineOptions {
   readonly records: VolumeRecords;
   readonly backends: Backends;
+  readonly directories: SharedDirectories;
   readonly times: VolumeTimes;
   readonly isInUse: (volume: string) => boolean;
   readonly isRefused: (address: string) => boolean;
@@ -57,12 +62,29 @@ export class VolumeEngine implements StorageFolders, AsyncDisposable {
   async pathOf(
     name: string,
     { cluster, namespace }: Pick<UnitOwner, 'cluster' | 'namespace'>,
-    { readOnly }: { readonly readOnly: boolean },
+    { readOnly, directory }: { readonly readOnly: boolean; readonly directory?: SharedDirectory | undefined },
   ): Promise<string | undefined> {
+    if (directory !== undefined) return this.#sharedPath(name, { cluster, namespace }, directory);
     const work = this.#works.get(name);
     const owner = work?.wanted.spec.owner;
     if (work === undefined || owner?.cluster !== cluster || owner.namespace !== namespace) return undefined;
     return work.isSnapshot && !readOnly ? undefined : work.path;
+  }
+
+  /** Another node may keep the volume. Its files are complete if they are there. */
+  async #sharedPath(
+    name: string,
+    owner: Pick<UnitOwner, 'cluster' | 'namespace'>,
+    directory: SharedDirectory,
+  ): Promise<string | undefined> {
+    if (this.#works.get(name)?.wanted.spec.deleted === true) return undefined;
+    try {
+      const path = dataIn(filesIn(await this.#options.directories.folderOf(directory, owner, name)));
+      return (await lstat(path)).isDirectory() ? path : undefined;
+    } catch (error) {
+      this.#options.log(`the volume ${name} cannot be used: ${(error as Error).message}`);
+      return undefined;
+    }
   }
 
   /** Leaves everything mounted: units go on. */

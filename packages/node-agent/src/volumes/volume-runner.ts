@@ -1,18 +1,22 @@
 import { join } from 'node:path';
-import { type NodeVolume, type NodeVolumeStatus, nodeNamespace, nodeVolumeKind } from '@capstan/api';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type NodeVolume, type NodeVolumeStatus, nodeNamespace, nodeVolumeKind, type SharedDirectory } from '@capstan/api';
 import { type Client, Informer } from '@capstan/client';
-import { type BackoffOptions, Trouble } from '@capstan/machinery';
+import { type BackoffOptions, sameJson, Trouble } from '@capstan/machinery';
 import { StatusReports } from '../reporting/status-reports.ts';
 import type { StorageFolders } from '../units/engine/room.ts';
 import { type Backends, chooseBackends } from './backends/choice.ts';
 import { VolumeEngine } from './engine.ts';
 import { isRefused } from './preparation/addresses.ts';
 import { VolumeRecords } from './records.ts';
+import { type DeclaredDirectory, SharedDirectories } from './shared/directories.ts';
 import { defaultVolumeTimes, type VolumeTimes } from './times.ts';
 
 export interface VolumeOptions {
   readonly backends?: Backends;
   readonly times?: Partial<VolumeTimes>;
+  /** Directories that several nodes share. */
+  readonly directories?: readonly DeclaredDirectory[];
 }
 
 export interface VolumeRunnerOptions extends VolumeOptions {
@@ -23,6 +27,8 @@ export interface VolumeRunnerOptions extends VolumeOptions {
   /** Whether a unit that is not over mounts a volume. */
   readonly isInUse: (volume: string) => boolean;
   readonly backoff: BackoffOptions;
+  /** The shared directories have changed. */
+  readonly onDirectories?: () => void;
   readonly log: (line: string) => void;
 }
 
@@ -34,11 +40,17 @@ export class VolumeRunner implements AsyncDisposable {
   readonly #options: VolumeRunnerOptions;
   readonly #engine: VolumeEngine;
   readonly #reports: StatusReports<NodeVolumeStatus>;
+  readonly #directories: SharedDirectories;
+  #shared: readonly SharedDirectory[] = [];
 
-  private constructor(options: VolumeRunnerOptions, parts: { engine: VolumeEngine; reports: StatusReports<NodeVolumeStatus> }) {
+  private constructor(
+    options: VolumeRunnerOptions,
+    parts: { engine: VolumeEngine; reports: StatusReports<NodeVolumeStatus>; directories: SharedDirectories },
+  ) {
     this.#options = options;
     this.#engine = parts.engine;
     this.#reports = parts.reports;
+    this.#directories = parts.directories;
   }
 
   /** Resolves when the volumes of the records are being mounted again. */
@@ -52,7 +64,9 @@ export class VolumeRunner implements AsyncDisposable {
       backoff,
       log,
     });
+    const directories = new SharedDirectories(options.directories ?? [], log);
     const engine = new VolumeEngine({
+      directories,
       records: new VolumeRecords(join(stateDirectory, 'storages')),
       backends: options.backends ?? (await chooseBackends({ spare })),
       times: { ...defaultVolumeTimes, ...options.times },
@@ -62,12 +76,32 @@ export class VolumeRunner implements AsyncDisposable {
       log,
     });
     await engine.resume();
-    return new VolumeRunner(options, { engine, reports });
+    const runner = new VolumeRunner(options, { engine, reports, directories });
+    runner.#shared = await directories.inspect();
+    return runner;
   }
 
   /** For units. */
   get folders(): StorageFolders {
     return this.#engine;
+  }
+
+  /** The shared directories of this machine that can be used, as they were seen last. */
+  get sharedDirectories(): readonly SharedDirectory[] {
+    return this.#shared;
+  }
+
+  /** Looks at the shared directories again and again: they may be mounted later, or be another one. */
+  async #inspectDirectories(signal: AbortSignal): Promise<void> {
+    const { usageInterval } = { ...defaultVolumeTimes, ...this.#options.times };
+    while (!this.#directories.isEmpty && !signal.aborted) {
+      await sleep(usageInterval, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      const found = await this.#directories.inspect();
+      if (sameJson(found as never, this.#shared as never)) continue;
+      this.#shared = found;
+      this.#options.onDirectories?.();
+    }
   }
 
   /** Follows the NodeVolumes of the control plane until the signal aborts. */
@@ -95,7 +129,7 @@ export class VolumeRunner implements AsyncDisposable {
       this.#reports.observe(object);
       this.#engine.accept(object);
     });
-    await informer.start(signal);
+    await Promise.all([informer.start(signal), this.#inspectDirectories(signal)]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

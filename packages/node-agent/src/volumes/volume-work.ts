@@ -4,10 +4,12 @@ import type { NodeVolumePhase, NodeVolumeStatus } from '@capstan/api';
 import { sameJson } from '@capstan/machinery';
 import type { BackendName, VolumeBackend } from './backends/backend.ts';
 import type { Backends } from './backends/choice.ts';
+import { SharedBackend } from './backends/shared.ts';
 import { Lending, type LendOptions, type Lent } from './lending.ts';
 import { dataIn, type PreparationOptions, prepareFiles } from './preparation/prepare.ts';
 import { asVolumeProblem, VolumeProblem } from './problem.ts';
 import type { VolumeRecord, VolumeRecords } from './records.ts';
+import type { SharedDirectories } from './shared/directories.ts';
 import { mostDownloads, type VolumeTimes } from './times.ts';
 
 /** A volume as the control plane wants it. */
@@ -16,6 +18,7 @@ export type WantedVolume = Pick<VolumeRecord, 'name' | 'uid' | 'generation' | 's
 export interface WorkContext {
   readonly records: VolumeRecords;
   readonly backends: Backends;
+  readonly directories: SharedDirectories;
   readonly times: VolumeTimes;
   /** Whether a unit that is not over mounts the volume. */
   readonly isInUse: (name: string) => boolean;
@@ -39,6 +42,8 @@ export class VolumeWork {
   readonly #cancel = new AbortController();
   #opened: { readonly path: string; readonly folder: string; readonly backend: VolumeBackend } | undefined;
   readonly #lending = new Lending();
+  /** For a volume in a shared directory. */
+  readonly #shared: VolumeBackend | undefined;
   /** A snapshot could not be copied in the time that programs may wait. */
   #needsIdleSource = false;
   #isLeaving = false;
@@ -48,6 +53,9 @@ export class VolumeWork {
   constructor(wanted: WantedVolume, context: WorkContext) {
     this.#wanted = wanted;
     this.#context = context;
+    const { name, spec } = wanted;
+    const { directory, owner } = spec;
+    this.#shared = directory && new SharedBackend(() => context.directories.folderOf(directory, owner, name));
     this.done = this.#loop();
   }
 
@@ -80,7 +88,8 @@ export class VolumeWork {
 
   /** Gives its files to a function. Units cannot mount them meanwhile. */
   async lend<T>(use: (lent: Lent) => Promise<T>, options: LendOptions = {}): Promise<T> {
-    const opened = this.path === undefined ? undefined : this.#opened;
+    // Units on other nodes may write to a shared directory at any time.
+    const opened = this.path === undefined || this.#shared !== undefined ? undefined : this.#opened;
     const isInUse = this.#context.isInUse(this.#wanted.name);
     try {
       return await this.#lending.lend(opened && { ...opened, isInUse, isFixed: this.isSnapshot }, use, options);
@@ -143,7 +152,7 @@ export class VolumeWork {
     }
     if (!isSameOwner(record, wanted))
       throw new VolumeProblem('NodeProblem', 'the node has files of another owner under this name', { isFinal: true });
-    const backend = backends.of(record.backend);
+    const backend = this.#shared ?? backends.of(record.backend);
     if (backend === undefined)
       throw new VolumeProblem(
         'NodeProblem',
@@ -182,6 +191,7 @@ export class VolumeWork {
   /** The backend of a snapshot is that of its source. */
   async #backendFor({ spec }: WantedVolume): Promise<BackendName> {
     const { backends, records } = this.#context;
+    if (this.#shared !== undefined) return this.#shared.name;
     if (spec.snapshotOf === undefined) return backends.preferred.name;
     const source = await records.read(spec.snapshotOf);
     if (source === undefined) throw new VolumeProblem('SourceUnavailable', 'the storage is not on this node');
@@ -212,6 +222,7 @@ export class VolumeWork {
 
   async #grow(backend: VolumeBackend, folder: string): Promise<void> {
     const { name, spec } = this.#wanted;
+    if (this.#shared !== undefined) return backend.grow(folder, spec.size, { isIdle: false });
     const isIdle = !this.#lending.isLent && !this.#context.isInUse(name);
     if (!isIdle) return backend.grow(folder, spec.size, { isIdle });
     await this.lend(() => backend.grow(folder, spec.size, { isIdle }));
@@ -242,7 +253,7 @@ export class VolumeWork {
       if (!isSameOwner(record, this.#wanted))
         throw new VolumeProblem('NodeProblem', 'the node has files of another owner under this name', { isFinal: true });
       await records.write({ ...record, ...this.#wanted });
-      const backend = backends.of(record.backend);
+      const backend = this.#shared ?? backends.of(record.backend);
       if (backend === undefined)
         throw new VolumeProblem('NodeProblem', `this agent cannot delete a ${record.backend} volume: ${backends.preferred.unlimited}`);
       await backend.remove(records.folder(name));

@@ -287,15 +287,15 @@ describeUnless(await whyNoLoop(), 'a volume in a loop file', () => {
   });
 
   test('is complete after the agent was killed again and again while it made it', async () => {
-    const modules = ['engine', 'records', 'backends/loop', 'times'].map((name) =>
+    const modules = ['engine', 'records', 'backends/loop', 'times', 'shared/directories'].map((name) =>
       JSON.stringify(new URL(`./${name}.ts`, import.meta.url).href),
     );
     const program = `
-      const [{ VolumeEngine }, { VolumeRecords }, { LoopBackend }, { defaultVolumeTimes }] = await Promise.all([${modules.map((one) => `import(${one})`).join(', ')}]);
+      const [{ VolumeEngine }, { VolumeRecords }, { LoopBackend }, { defaultVolumeTimes }, { SharedDirectories }] = await Promise.all([${modules.map((one) => `import(${one})`).join(', ')}]);
       const loop = new LoopBackend({ spare: () => 0 });
       const engine = new VolumeEngine({
         records: new VolumeRecords(process.argv[1]), backends: { preferred: loop, of: () => loop }, times: { ...defaultVolumeTimes, retryDelay: 5 },
-        isInUse: () => false, isRefused: () => true, report: () => {}, log: () => {},
+        isInUse: () => false, isRefused: () => true, report: () => {}, log: () => {}, directories: new SharedDirectories([], () => {}),
       });
       await engine.resume();
       for (const volume of JSON.parse(process.argv[2])) engine.accept(volume);

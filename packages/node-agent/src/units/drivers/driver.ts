@@ -41,6 +41,8 @@ export interface RoomMount {
   /** An absolute path inside. */
   readonly path: string;
   readonly readOnly: boolean;
+  /** Units on other nodes use the folder, too, so its files must not change hands. */
+  readonly isShared?: boolean;
 }
 
 /** A GPU that the program may use, and nothing else of its kind. */

@@ -1,4 +1,4 @@
-import type { GpuInventory, GpuStatus, NodeUnitSpec, UnitOwner } from '@capstan/api';
+import type { GpuInventory, GpuStatus, NodeUnitSpec, SharedDirectory, UnitOwner } from '@capstan/api';
 import { type RoomDevice, type RoomMount, UnitProblem, type UnitRoom } from '../drivers/driver.ts';
 import type { UnitRecord } from '../records/record.ts';
 import type { UnitSecrets } from '../secrets/store.ts';
@@ -6,7 +6,11 @@ import type { UnitSecrets } from '../secrets/store.ts';
 /** Where storages are on this node. */
 export interface StorageFolders {
   /** Undefined if the owner has no such storage on this node, or if it cannot be used in this way at the moment. */
-  pathOf(uid: string, owner: Pick<UnitOwner, 'cluster' | 'namespace'>, access: { readonly readOnly: boolean }): Promise<string | undefined>;
+  pathOf(
+    uid: string,
+    owner: Pick<UnitOwner, 'cluster' | 'namespace'>,
+    access: { readonly readOnly: boolean; readonly directory?: SharedDirectory | undefined },
+  ): Promise<string | undefined>;
 }
 
 /** The GPUs of this machine. */
@@ -85,10 +89,10 @@ function literals({ env = [] }: NodeUnitSpec): Record<string, string> {
 async function mountsOf({ mounts = [], storages = [], owner }: NodeUnitSpec, folders: StorageFolders): Promise<RoomMount[]> {
   return Promise.all(
     mounts.map(async ({ storage, path, readOnly }) => {
-      const uid = storages.find((one) => one.storage === storage)?.uid;
-      const source = uid === undefined ? undefined : await folders.pathOf(uid, owner, { readOnly });
+      const { uid, directory } = storages.find((one) => one.storage === storage) ?? {};
+      const source = uid === undefined ? undefined : await folders.pathOf(uid, owner, { readOnly, directory });
       if (source === undefined) throw new UnitProblem('StorageUnavailable', `the storage ${storage} is not on this node, or is not ready`);
-      return { source, path, readOnly };
+      return { source, path, readOnly, ...(directory && { isShared: true }) };
     }),
   );
 }

@@ -14,11 +14,11 @@ export class FolderBackend implements VolumeBackend {
   }
 
   async create(folder: string): Promise<void> {
-    await mkdir(rootIn(folder), { recursive: true, mode: 0o700 });
+    await mkdir(filesIn(folder), { recursive: true, mode: 0o700 });
   }
 
   exists(folder: string): Promise<boolean> {
-    return access(rootIn(folder)).then(
+    return access(filesIn(folder)).then(
       () => true,
       () => false,
     );
@@ -27,30 +27,31 @@ export class FolderBackend implements VolumeBackend {
   /** Only while nobody writes: a folder cannot be frozen. */
   async snapshot(source: string, folder: string, { isIdle, signal }: SnapshotOptions): Promise<void> {
     if (!isIdle) throw new VolumeProblem('SourceInUse', 'the storage is mounted by a unit; the snapshot is taken when the unit has ended');
-    const fresh = `${rootIn(folder)}.new`;
+    const fresh = `${filesIn(folder)}.new`;
     await rm(fresh, { recursive: true, force: true });
     await mkdir(fresh, { recursive: true, mode: 0o700 });
-    await runProgram('cp', ['--archive', '--reflink=auto', '--one-file-system', `${rootIn(source)}/.`, fresh], { signal });
+    await runProgram('cp', ['--archive', '--reflink=auto', '--one-file-system', `${filesIn(source)}/.`, fresh], { signal });
     await runProgram('sync', ['--file-system', fresh]);
-    await rename(fresh, rootIn(folder));
+    await rename(fresh, filesIn(folder));
   }
 
   async open(folder: string): Promise<string> {
-    return rootIn(folder);
+    return filesIn(folder);
   }
 
   async grow(): Promise<void> {}
 
   async usage(folder: string): Promise<VolumeUsage> {
     const { blocks, bsize } = await statfs(folder);
-    const counted = await runProgram('du', ['-s', '-x', '--block-size=1', rootIn(folder)], { accepted: [0, 1] });
+    const counted = await runProgram('du', ['-s', '-x', '--block-size=1', filesIn(folder)], { accepted: [0, 1] });
     return { capacityBytes: blocks * bsize, usedBytes: Number.parseInt(counted, 10) || 0 };
   }
 
   async remove(folder: string): Promise<void> {
-    await rm(rootIn(folder), { recursive: true, force: true });
-    await rm(`${rootIn(folder)}.new`, { recursive: true, force: true });
+    await rm(filesIn(folder), { recursive: true, force: true });
+    await rm(`${filesIn(folder)}.new`, { recursive: true, force: true });
   }
 }
 
-const rootIn = (folder: string): string => join(folder, 'files');
+/** Where files are in the folder of a volume. */
+export const filesIn = (folder: string): string => join(folder, 'files');

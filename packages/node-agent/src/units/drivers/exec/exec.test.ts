@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,6 +26,21 @@ const plain = { ...tested, renew: () => openExecDriver({ ...options, known: { is
 describeUnless(known.isolation === 'full' ? undefined : known.why, 'commands as root', () => {
   unitDriverSuite(tested);
   unitIsolationSuite(tested);
+
+  test('a folder that nodes share never changes hands: a file system that cannot map users is refused', async () => {
+    const rooms = new TestRooms(tested);
+    const shared = mkdtempSync(join(tmpdir(), 'capstan-ramfs-'));
+    execFileSync('mount', ['-t', 'ramfs', 'ramfs', shared]);
+    try {
+      const room = rooms.shell('true', { mounts: [{ source: shared, path: '/data', readOnly: false, isShared: true }] });
+      await expect(rooms.start(room)).rejects.toMatchObject({ reason: 'StorageUnavailable', isFinal: false });
+      expect(statSync(shared).uid).toBe(0);
+    } finally {
+      await rooms.clean();
+      execFileSync('umount', [shared]);
+      rmSync(shared, { recursive: true });
+    }
+  });
 
   describe('nothing is left of a unit', () => {
     const rooms = new TestRooms(tested);

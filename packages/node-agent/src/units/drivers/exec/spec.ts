@@ -50,11 +50,11 @@ export async function specOf(room: UnitRoom, options: SpecOptions & { readonly i
 }
 
 function mountPairs(room: UnitRoom): Pair[] {
-  const uploads = room.uploads === undefined ? [] : [{ source: room.uploads, path: uploadPath, readOnly: false }];
-  return [...uploads, ...room.mounts].flatMap(({ source, path, readOnly }): Pair[] => [
+  const uploads = room.uploads === undefined ? [] : [{ source: room.uploads, path: uploadPath, readOnly: false, isShared: false }];
+  return [...uploads, ...room.mounts].flatMap(({ source, path, readOnly, isShared = false }): Pair[] => [
     ['mountSource', source],
     ['mountPath', path],
-    ['mountMode', readOnly ? 'ro' : 'rw'],
+    ['mountMode', `${readOnly ? 'ro' : 'rw'}${isShared ? ',mapped' : ''}`],
   ]);
 }
 

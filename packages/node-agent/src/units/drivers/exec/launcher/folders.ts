@@ -43,8 +43,10 @@ sub fetch_folders {
       if $target =~ m{^(/(proc|sys|dev|\.node)(/.*)?)?$} || $target =~ m{(^|/)\.\.?(/|$)} || $target !~ m{^/};
     mkdir $place, 0700;
     my $mapped = mapped_at($source, $place, $namespace);
+    problem('StorageUnavailable', 0, "the file system of $sources[$index] cannot map users, so nodes cannot share it")
+      if !$mapped && $modes[$index] =~ /,mapped$/;
     mount_at($source, $place, '', BIND) unless $mapped;
-    push @fetched, { place => $place, target => $target, mapped => $mapped, flags => NOSUID | NODEV | ($modes[$index] eq 'ro' ? RDONLY : 0) };
+    push @fetched, { place => $place, target => $target, mapped => $mapped, flags => NOSUID | NODEV | ($modes[$index] =~ /^ro/ ? RDONLY : 0) };
   }
   return @fetched;
 }
