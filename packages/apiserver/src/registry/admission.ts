@@ -27,6 +27,8 @@ export interface AdmissionRequest<T extends KubeObject = KubeObject> {
   readonly dryRun: boolean;
   /** The type of `object` and `old` if a subresource has another one than the resource itself: a `Scale`, a `Binding`. */
   readonly shape?: Shape;
+  /** With `shape`: the object of the resource itself, which the change of `object` will be written into. */
+  readonly whole?: { readonly object: KubeObject; readonly old: KubeObject };
   /** The options of a deletion. */
   readonly options?: DeleteOptions;
   /** Carries the state of plugins from the first mutating round to the second, if any of them wants one. */

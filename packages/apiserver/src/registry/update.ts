@@ -122,7 +122,7 @@ async function tryUpdate(
     old: view === undefined ? old : view.of(old),
     context,
     dryRun,
-    ...(view !== undefined && { shape: view.shape }),
+    ...(view !== undefined && { shape: view.shape, whole: { object, old } }),
   };
   if (request.admits !== 'none') {
     const mutating = backend.admission.mutate(asked);

@@ -34,7 +34,8 @@ function stampsOf(reply: Reply): [string | undefined, string | undefined] {
 
 async function define(group: string, plural: string, kind: string): Promise<void> {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  const versions = [{ name: 'v1', served: true, storage: true, schema, subresources: { status: {} } }];
+  const subresources = { status: {}, scale: { specReplicasPath: '.spec.size', statusReplicasPath: '.status.size' } };
+  const versions = [{ name: 'v1', served: true, storage: true, schema, subresources }];
   const names = { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` };
   const definition = { metadata: { name: `${plural}.${group}` }, spec: { group, scope: 'Cluster', names, versions } };
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -77,6 +78,26 @@ describe("an object of the platform's kinds", () => {
     const { metadata, ...rest } = (await server.call(path)).json();
     const bare = { ...rest, metadata: { ...metadata, annotations: {} } };
     expect(stampsOf(await as('jane', path, { method: 'PUT', body: bare }))).toEqual(['jane', 'joe']);
+  });
+
+  it('names the user who last scaled it, unless that was a controller', async () => {
+    await as('jane', machines, { method: 'POST', body: machine('scaled') });
+    const [path, scale] = [`${machines}/scaled`, `${machines}/scaled/scale`];
+    const stamps = async (): Promise<(string | undefined)[]> => stampsOf(await server.call(path));
+    const to = (size: number) => ({ method: 'PATCH', headers: merge, body: { spec: { replicas: size } } });
+    const reply = await as('joe', scale, to(4));
+    expect([reply.code, reply.json().kind, reply.json().metadata.annotations]).toEqual([200, 'Scale', undefined]);
+    expect(await stamps()).toEqual(['jane', 'joe']);
+    expect((await as('jane', scale, to(4))).code).toBe(200);
+    expect(await stamps()).toEqual(['jane', 'joe']);
+    expect((await as(controller, scale, to(5))).code).toBe(200);
+    expect(await stamps()).toEqual(['jane', 'joe']);
+    expect((await as('jane', `${scale}?dryRun=All`, to(6))).code).toBe(200);
+    expect(await stamps()).toEqual(['jane', 'joe']);
+    const named = { ...to(7), body: { metadata: { annotations: { [requested]: 'evil' } }, spec: { replicas: 7 } } };
+    expect((await as('jane', scale, named)).code).toBe(200);
+    expect(await stamps()).toEqual(['jane', 'jane']);
+    expect((await server.call(path)).json()['spec']).toEqual({ size: 7 });
   });
 
   it('keeps the names when controllers change it, and takes the name of the person from them', async () => {

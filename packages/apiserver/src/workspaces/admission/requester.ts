@@ -15,6 +15,8 @@ import { serverUser } from '../../upkeep/context.ts';
 import { isPlatformAccount } from '../authorizer.ts';
 
 const stamps = [createdByAnnotation, requestedByAnnotation] as const;
+/** The subresources whose spec users ask for. */
+const asking: ReadonlySet<string> = new Set(['', 'scale']);
 const ownGroups = '.capstan.dev';
 /** As in the audit log: a name has no limit of its own. */
 const longestName = 256;
@@ -30,11 +32,13 @@ export function requesterStamps({ platform }: { readonly platform: () => string 
   return {
     name: 'RequesterStamps',
     mutate(request) {
-      const { object, old, resource, shape, operation } = request;
-      // The object of another kind that a subresource shows, such as a Scale, has no annotations of the object itself.
-      if (object === undefined || shape !== undefined || !resource.group.endsWith(ownGroups)) return;
+      const { object, old, resource, shape, operation, whole } = request;
+      if (object === undefined || !resource.group.endsWith(ownGroups)) return;
+      // A subresource that shows an object of another kind, such as a Scale, has no annotations of the object itself.
+      const stamped = shape === undefined ? { object, old } : whole;
+      if (stamped === undefined) return;
       if (operation === 'CREATE' && request.subresource === '') stamp(object, madeBy(request, platform));
-      else if (old !== undefined) stamp(object, changedBy(request, old, platform));
+      else if (stamped.old !== undefined) stamp(stamped.object, changedBy(request, stamped.old, platform));
     },
   };
 }
@@ -47,9 +51,10 @@ function madeBy({ object, context }: AdmissionRequest, platform: () => string | 
   return { [createdByAnnotation]: creator, [requestedByAnnotation]: named === '' ? creator : cut(named, longestName) };
 }
 
-function changedBy({ object, subresource, context }: AdmissionRequest, old: KubeObject, platform: () => string | undefined): Stamps {
-  const before = old.metadata.annotations ?? {};
-  const isAsked = subresource === '' && specChanged(object!, old) && !actsForOthers(context.user, platform);
+/** `whole` is the object as it was; that of the request may be the Scale of it. */
+function changedBy({ object, old, subresource, context }: AdmissionRequest, whole: KubeObject, platform: () => string | undefined): Stamps {
+  const before = whole.metadata.annotations ?? {};
+  const isAsked = asking.has(subresource) && specChanged(object!, old!) && !actsForOthers(context.user, platform);
   const requester = isAsked ? nameOf(context.user, context.cluster) : before[requestedByAnnotation];
   return {
     ...(before[createdByAnnotation] !== undefined && { [createdByAnnotation]: before[createdByAnnotation] }),
