@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requestText } from '../client/connection.ts';
-import { Pool } from '../client/pool.ts';
 import { residentMegabytes } from '../measure/memory.ts';
 import { processorSeconds } from '../measure/processor.ts';
 import { logOpener, openMany, talk, webSocketOpener } from '../streams/clients.ts';
+import { timeGets } from '../streams/gets.ts';
 import { type LoadNode, startNode } from '../streams/node.ts';
 import { freshNamespace, type Measurement, type Profile, type Subject } from './profile.ts';
 
@@ -20,7 +19,7 @@ const gigabyte = 1 << 30;
 export const streams: Profile = async (subject, amounts) => {
   await using node = await startNode(subject, freshNamespace());
   const before = residentMegabytes(subject.pids) ?? Number.NaN;
-  const alone = await gets(subject, node);
+  const alone = await timeGets(subject.address, node.pod);
   const busy = await besideStreams(subject, node);
   return [
     { what: 'gets without streams: p50', value: alone.p50, unit: 'ms', better: 'lower' },
@@ -30,15 +29,6 @@ export const streams: Profile = async (subject, amounts) => {
     ...(await idle(subject, node, { count: amounts.count ?? 1_000, before })),
   ];
 };
-
-/** A fixed rate that the server could serve with a fraction of a processor. */
-async function gets({ address }: Subject, { pod }: LoadNode): Promise<{ p50: number; p99: number }> {
-  using pool = await Pool.open(address, 8);
-  const request = requestText({ method: 'GET', path: pod, token: address.token });
-  await pool.run({ clients: 8, count: 2_000, seconds: 20 }, () => request);
-  const { latencies } = await pool.run({ clients: 8, count: 10_000, seconds: 60 }, () => request);
-  return { p50: latencies.quantile(0.5), p99: latencies.quantile(0.99) };
-}
 
 async function besideStreams(subject: Subject, node: LoadNode): Promise<Measurement[]> {
   const { address, pids } = subject;
@@ -57,8 +47,10 @@ async function besideStreams(subject: Subject, node: LoadNode): Promise<Measurem
   const [began, bytes, trips] = [performance.now(), received, sum(counters)];
   const used = processorSeconds(pids);
   await sleep(10_000);
-  const share = ((processorSeconds(pids) - used) / ((performance.now() - began) / 1000)) * 100;
-  const beside = await gets(subject, node);
+  const time = processorSeconds(pids) - used;
+  const share = (time / ((performance.now() - began) / 1000)) * 100;
+  const each = (time / ((received - bytes) / line.length + sum(counters) - trips)) * 1e6;
+  const beside = await timeGets(address, pod);
   const seconds = (performance.now() - began) / 1000;
   const memory = residentMegabytes(pids) ?? Number.NaN;
   clearInterval(feeding);
@@ -73,6 +65,7 @@ async function besideStreams(subject: Subject, node: LoadNode): Promise<Measurem
     { what: 'lines of 1 KiB in these logs', value: (received - bytes) / line.length / seconds, unit: 'per second', better: 'higher' },
     { what: 'round trips of these commands', value: (sum(counters) - trips) / seconds, unit: 'per second', better: 'higher' },
     { what: "the server's share of a processor for these streams alone", value: share, unit: '%', better: 'lower' },
+    { what: "the server's processor time for 1,000 lines or round trips", value: each, unit: 'ms', better: 'lower' },
     { what: `memory with these streams, ${slowReaders} of which nobody reads`, value: memory, unit: 'MB', better: 'lower' },
   ];
 }

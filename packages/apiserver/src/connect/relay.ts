@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { StatusError, status } from '@capstan/machinery';
-import type { NodeResponse } from '@capstan/streams';
+import { type NodeResponse, takeTurns } from '@capstan/streams';
 import type { Exchange } from '../http/exchange.ts';
 import type { OpenStream } from './open-streams.ts';
 
@@ -31,13 +31,19 @@ export async function relayBody(stream: OpenStream, { code, type, body }: { code
     if (!exchange.closed) answer.abort();
   };
   signal.addEventListener('abort', cut, { once: true });
+  let isFull = false;
   body.on('data', (chunk: Buffer) => {
     stream.sent += chunk.length;
     answer.write(chunk);
-    if (answer.pending <= mostPending) return;
+    if (isFull || answer.pending <= mostPending) return;
+    isFull = true;
     body.pause();
-    answer.onDrain(() => body.resume());
+    answer.onDrain(() => {
+      isFull = false;
+      body.resume();
+    });
   });
+  takeTurns(body, () => !isFull);
   body.resume();
   try {
     await ended(body);
@@ -86,6 +92,7 @@ export async function splice(client: Duplex, node: Duplex, { exchange, signal }:
   for (const [from, to] of [[client, node] as const, [node, client] as const]) {
     from.on('error', () => from.destroy());
     from.pipe(to);
+    takeTurns(from, () => !to.writableNeedDrain);
     from.on('close', () => {
       // The other side gets the last bytes, but nobody waits for it forever.
       if (!to.writableEnded) to.end();

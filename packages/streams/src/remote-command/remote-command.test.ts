@@ -231,6 +231,19 @@ describe('over a WebSocket', () => {
     expect(messages).toEqual(sent.map((one) => one.toString('latin1' as BufferEncoding)));
   });
 
+  test('messages of all lengths arrive as they were sent', async () => {
+    const { webSocket, channels } = await open('v5.channel.k8s.io');
+    const lengths = [0, 1, 123, 124, 125, 126, 65_533, 65_534, 65_535, 65_536, 700_000];
+    const received: Buffer[] = [];
+    webSocket.on('message', (data: Buffer) => received.push(data));
+    for (const length of lengths) channels.write({ channel: channel.stderr, payload: Buffer.alloc(length, length % 251) });
+    channels.end();
+    await once(webSocket, 'close');
+    expect(received.slice(1).map((data) => [data.length - 1, data[0]])).toEqual(lengths.map((length) => [length, channel.stderr]));
+    for (const data of received.slice(1))
+      expect(data.subarray(1).equals(Buffer.alloc(data.length - 1, (data.length - 1) % 251))).toBe(true);
+  });
+
   test('without a protocol, errors are plain text and success is silent', async () => {
     const { webSocket, channels } = await open('');
     channels.write({ channel: channel.error, payload: Buffer.from('{"status":"Failure","message":"exit 3"}') });

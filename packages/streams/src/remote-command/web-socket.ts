@@ -1,5 +1,6 @@
 import { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
+import { sendAfterByte } from '../web-socket/send.ts';
 import { type ChannelMessage, channel, errorText, waitingMessages } from './channels.ts';
 
 /** The subprotocols of exec and attach, best first. The last is that of clients that name none. */
@@ -38,7 +39,7 @@ export class WebSocketChannels extends Duplex {
     webSocket.on('error', (error) => this.destroy(error));
     webSocket.on('close', () => this.destroy());
     // Some clients wait for a first message to know that the command has started.
-    webSocket.send(this.#encode({ channel: channel.stdout, payload: Buffer.alloc(0) }));
+    this.#send({ channel: channel.stdout, payload: Buffer.alloc(0) }, () => {});
   }
 
   get #isBase64(): boolean {
@@ -55,12 +56,9 @@ export class WebSocketChannels extends Duplex {
     return { channel: number, payload: this.#isBase64 ? Buffer.from(payload.toString('latin1'), 'base64') : payload };
   }
 
-  #encode({ channel: number, payload }: ChannelMessage): string | Buffer {
-    if (this.#isBase64) return `${number}${payload.toString('base64')}`;
-    const bytes = Buffer.allocUnsafe(1 + payload.length);
-    bytes[0] = number;
-    payload.copy(bytes, 1);
-    return bytes;
+  #send({ channel: number, payload }: ChannelMessage, done: (error?: Error) => void): void {
+    if (this.#isBase64) this.#webSocket.send(`${number}${payload.toString('base64')}`, (error) => done(error ?? undefined));
+    else sendAfterByte(this.#webSocket, number, payload, done);
   }
 
   override _read(): void {
@@ -74,7 +72,7 @@ export class WebSocketChannels extends Duplex {
     const text = isOld ? errorText(message.payload) : undefined;
     if (text === '') return done();
     const sent = text === undefined ? message : { channel: channel.error, payload: Buffer.from(text) };
-    this.#webSocket.send(this.#encode(sent), (error) => done(error ?? undefined));
+    this.#send(sent, done);
   }
 
   override _final(done: () => void): void {

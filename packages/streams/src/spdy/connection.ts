@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { TurnShare } from '../turns.ts';
 import { FrameReader } from './frame-reader.ts';
 import { type ControlFrame, encodeControl, encodeDataHeader, goAwayStatus, initialWindowSetting, resetStatus } from './frames.ts';
 import { HeaderPacker, type Headers, HeaderUnpacker } from './header-block.ts';
@@ -50,6 +51,9 @@ export class SpdyConnection implements StreamCarrier {
   #peerWindow: number | undefined;
   #drained: (() => void)[] = [];
   #isReplying = false;
+  readonly #share = new TurnShare();
+  /** Waits for the next turn of the event loop. */
+  #isResting = false;
   #isGoing = false;
   #isClosed = false;
   readonly #closed = Promise.withResolvers<Error | undefined>();
@@ -163,6 +167,17 @@ export class SpdyConnection implements StreamCarrier {
     }
     if (this.#transport.writableLength > mostReplies && this.#isReplying) this.#transport.pause();
     this.#isReplying = false;
+    if (this.#share.use(chunk.length) && !this.#isResting && !this.#isClosed) this.#rest();
+  }
+
+  /** Lets others have their turn. */
+  #rest(): void {
+    this.#isResting = true;
+    this.#transport.pause();
+    setImmediate(() => {
+      this.#isResting = false;
+      this.#resume();
+    });
   }
 
   #data(streamId: number, part: Buffer, fin: boolean): void {
@@ -269,7 +284,8 @@ export class SpdyConnection implements StreamCarrier {
   }
 
   #resume(): void {
-    if (this.#full.size === 0 && !this.#isClosed && this.#transport.writableLength <= mostReplies) this.#transport.resume();
+    if (this.#full.size === 0 && !this.#isResting && !this.#isClosed && this.#transport.writableLength <= mostReplies)
+      this.#transport.resume();
   }
 
   #goAway(status: number): void {

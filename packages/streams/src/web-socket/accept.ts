@@ -22,6 +22,14 @@ export interface WebSocketOptions {
 /** How long a peer may take to answer a close, in milliseconds. */
 const closeTimeout = 5_000;
 
+/** The connections of accepted WebSockets. */
+const sockets = new WeakMap<WebSocket, Duplex>();
+
+/** The connection below a WebSocket that was accepted here; undefined for others. */
+export function socketOf(webSocket: WebSocket): Duplex | undefined {
+  return sockets.get(webSocket);
+}
+
 /** Whether a request is a complete WebSocket handshake. */
 export function isHandshake({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   const key = headers['sec-websocket-key'] ?? '';
@@ -50,7 +58,10 @@ export function acceptWebSocket({ request, socket, head, headers = [] }: Upgrade
     for (let at = 0; at + 1 < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
   });
   let accepted: WebSocket | undefined;
-  server.handleUpgrade(withoutProtocols(request), socket, head, (webSocket) => (accepted = webSocket));
+  server.handleUpgrade(withoutProtocols(request), socket, head, (webSocket) => {
+    accepted = webSocket;
+    sockets.set(webSocket, socket);
+  });
   return accepted;
 }
 

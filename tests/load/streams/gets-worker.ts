@@ -1,0 +1,11 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Connection } from '@capstan/testbed';
+import { requestText } from '../client/connection.ts';
+import { Pool } from '../client/pool.ts';
+
+const { address, path } = workerData as { address: Connection; path: string };
+using pool = await Pool.open(address, 8);
+const request = requestText({ method: 'GET', path, token: address.token });
+await pool.run({ clients: 8, count: 2_000, seconds: 20 }, () => request);
+const { latencies } = await pool.run({ clients: 8, count: 10_000, seconds: 60 }, () => request);
+parentPort!.postMessage({ p50: latencies.quantile(0.5), p99: latencies.quantile(0.99) });
