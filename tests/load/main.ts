@@ -8,6 +8,7 @@ import { measureHostile } from './hostile/measure.ts';
 import { medians } from './measure/medians.ts';
 import { listeningProcess } from './measure/memory.ts';
 import { comparisonTable } from './measure/table.ts';
+import { compareNomad } from './nomad/measure.ts';
 import { measurePlacement } from './placement/measure.ts';
 import { profileNamed } from './profiles/named.ts';
 import type { Amounts, Measurement, Subject } from './profiles/profile.ts';
@@ -25,6 +26,7 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --profile placement [--nodes N] [--count N] [--rounds N] [--json]
   npm run load -- --profile allocations [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile agents [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
+  npm run load -- --profile nomad [--count N] [--clients N] [--json]
   npm run load -- --profile rest-api [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile stock [--count N] [--rounds N] [--json]
   npm run load -- --profile hostile [--store sqlite|etcd] [--seconds N] [--count N] [--only handshakes,lists]
@@ -68,6 +70,7 @@ else if (values.compare) process.stdout.write(await compare({ store: storeDriver
 else if (values.profile === 'placement') measurePlacements();
 else if (values.profile === 'allocations') await measureGrants();
 else if (values.profile === 'agents') await measureFleet();
+else if (values.profile === 'nomad') print(await compareNomad({ count: amounts.count, clients: amounts.clients }));
 else if (values.profile === 'rest-api') await measureRestApi();
 else if (values.profile === 'stock') await measureWarmStarts();
 else if (values.profile === 'hostile')
@@ -157,7 +160,7 @@ async function measureStarted(profile: 'start' | 'crds'): Promise<void> {
   print([{ name: values.command, measurements }]);
 }
 
-function print(columns: { name: string; measurements: Measurement[] }[]): void {
+function print(columns: { name: string; measurements: readonly Measurement[] }[]): void {
   process.stdout.write(values.json ? `${JSON.stringify(columns)}\n` : `${comparisonTable(columns)}\n`);
 }
 

@@ -17,14 +17,28 @@ export class ControlPlane implements AsyncDisposable {
   /** Of the API server, and of the platform's controllers. */
   readonly server: number;
   readonly controllers: number;
+  /** Of all processes. */
+  readonly all: readonly number[];
   readonly #up: Child;
 
-  private constructor(parts: { directory: TemporaryDirectory; platform: Client; server: number; controllers: number; up: Child }) {
+  private constructor(parts: {
+    directory: TemporaryDirectory;
+    platform: Client;
+    server: number;
+    controllers: number;
+    all: readonly number[];
+    up: Child;
+  }) {
     this.directory = parts.directory;
     this.platform = parts.platform;
     this.server = parts.server;
     this.controllers = parts.controllers;
+    this.all = parts.all;
     this.#up = parts.up;
+  }
+
+  get kubeconfig(): string {
+    return this.directory.join('data/admin.kubeconfig');
   }
 
   static async start(): Promise<ControlPlane> {
@@ -49,7 +63,8 @@ export class ControlPlane implements AsyncDisposable {
       const { stdout: shown } = await run(process.execPath, [capstanProgram, 'status', '--data-dir', data, '-o', 'json']);
       const { processes } = JSON.parse(shown) as { processes: ProcessState[] };
       const pidOf = (name: string): number => processes.find((one) => one.name === name)?.pid ?? Number.NaN;
-      return new ControlPlane({ directory, platform, up, server: pidOf('apiserver'), controllers: pidOf('platform-controllers') });
+      const all = [up.pid, ...processes.flatMap(({ pid }) => pid ?? [])];
+      return new ControlPlane({ directory, platform, up, all, server: pidOf('apiserver'), controllers: pidOf('platform-controllers') });
     } catch (error) {
       await up.stop();
       directory[Symbol.dispose]();
@@ -59,8 +74,15 @@ export class ControlPlane implements AsyncDisposable {
 
   /** The arguments of the command that `capstan node enroll --installed` prints. */
   async enroll(node: string): Promise<readonly string[]> {
-    const kubeconfig = this.directory.join('data/admin.kubeconfig');
-    const printed = await output(process.execPath, [capstanProgram, 'node', 'enroll', node, '--installed', '--kubeconfig', kubeconfig]);
+    const printed = await output(process.execPath, [
+      capstanProgram,
+      'node',
+      'enroll',
+      node,
+      '--installed',
+      '--kubeconfig',
+      this.kubeconfig,
+    ]);
     return printed.trim().split(' ').slice(1);
   }
 

@@ -1,25 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type GPUUnit,
-  gpuUnitKind,
-  type NodeUnit,
-  newObject,
-  nodeUnitKind,
-  type Offering,
-  offeringKind,
-  type Workspace,
-  workspaceKind,
-} from '@capstan/api';
-import { type Client, isForbidden, isNotFound } from '@capstan/client';
+import { type GPUUnit, gpuUnitKind, type NodeUnit, newObject, nodeUnitKind, type Offering, offeringKind } from '@capstan/api';
+import { type Client, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import { Child, capstanProgram } from '@capstan/testbed';
 import { ControlPlane } from '../agents/control-plane.ts';
 import { Latencies } from '../measure/latencies.ts';
 import type { Measurement } from '../profiles/profile.ts';
-
-const project = 'load';
-const longest = 60_000;
-const pause = 20;
+import { makeProject, until } from './project.ts';
 
 /** Starts of units one after the other, from the request that creates a GPUUnit to the first thing that its program does: without stock, and from stock. */
 export async function measureStock({ count = 20 }: { readonly count?: number | undefined }): Promise<Measurement[]> {
@@ -56,24 +42,6 @@ export async function measureStock({ count = 20 }: { readonly count?: number | u
   return [...rows('cold', 'from the creation of a unit to the start of its program'), ...rows('warm', 'the same from stock')];
 }
 
-async function makeProject({ platform }: ControlPlane): Promise<Client> {
-  const workspaces = platform.cluster('root:main').resource<Workspace>(workspaceKind);
-  const spec = { type: { name: 'project', path: 'root' } };
-  const workspace: Workspace = { apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'Workspace', metadata: { name: project }, spec };
-  await until('projects can be created', async () => (await ignoring(workspaces.create(workspace), isNotFound, isForbidden)) !== undefined);
-  const tenant = platform.cluster(`root:main:${project}`);
-  await until('units are served', () =>
-    tenant
-      .resource<GPUUnit>(gpuUnitKind)
-      .list()
-      .then(
-        () => true,
-        () => false,
-      ),
-  );
-  return tenant;
-}
-
 /** The program prints the time as its first act. */
 async function startOne(tenant: Client, { name, offering }: { readonly name: string; readonly offering: string }): Promise<number> {
   const units = tenant.resource<GPUUnit>(gpuUnitKind).in('default');
@@ -90,9 +58,4 @@ async function startOne(tenant: Client, { name, offering }: { readonly name: str
 async function isReady(platform: Client, count: number): Promise<boolean> {
   const { items } = await platform.resource<NodeUnit>(nodeUnitKind).list();
   return items.filter(({ spec, status }) => spec.warm && status?.phase === 'Warm').length === count;
-}
-
-async function until(what: string, check: () => Promise<boolean>): Promise<void> {
-  for (const began = performance.now(); !(await check()); await sleep(pause))
-    if (performance.now() - began > longest) throw new Error(`waited in vain until ${what}`);
 }

@@ -36,6 +36,7 @@ export type ToolName =
   | 'agnhost'
   | 'sample-device-plugin'
   | 'coredns'
+  | 'nomad'
   | 'e2e.test'
   | 'kubectl-ws'
   | 'kubectl-kcp'
@@ -145,6 +146,7 @@ const described: readonly ToolDescription[] = [
   },
   { name: 'etcdutl', version: 'v3.5.35', go: { module: 'etcdutl', package: 'go.etcd.io/etcd/etcdutl/v3', linkerFlags: '-s -w' } },
   { name: 'coredns', version: contentVersion('coredns'), go: { module: 'coredns', package: '.', linkerFlags: '-s -w' } },
+  { name: 'nomad', version: 'v1.11.3', go: { module: 'nomad', package: 'github.com/hashicorp/nomad', linkerFlags: '-s -w' } },
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
   { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
   {
