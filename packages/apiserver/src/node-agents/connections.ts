@@ -56,7 +56,8 @@ export class AgentConnections implements Disposable {
 
   #check(node: string): void {
     const { identities, now } = this.#options;
+    const time = now();
     for (const [socket, agent] of this.#open.get(node) ?? [])
-      if (agent.notAfter < now() || identities.problem(agent) !== undefined) socket.destroy();
+      if (agent.notAfter < time || identities.problem(agent) !== undefined) socket.destroy();
   }
 }

@@ -1,4 +1,4 @@
-import { platformWorkspace, rootCluster } from '@capstan/api';
+import { rootCluster } from '@capstan/api';
 import { trustedAuthorities } from '@capstan/pki';
 import { dynamicAdmission } from '../admission/dynamic.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
@@ -97,7 +97,11 @@ export function compose(parts: Parts, options: ServerOptions, lifetime: Lifetime
 
 /** The admission plugins, in the order in which they are asked. */
 function admission(
-  { storage: { cache, store, hub, quarantine }, kinds: { catalog, spaces, webhooks }, access: { authorizer, rbac, policyIn } }: Parts,
+  {
+    storage: { cache, store, hub, quarantine },
+    kinds: { catalog, spaces, webhooks },
+    access: { authorizer, rbac, policyIn, nodes },
+  }: Parts,
   tenants: Tenancy,
   { options, lifetime: { resources } }: { readonly options: ServerOptions; readonly lifetime: Lifetime },
 ): Admission {
@@ -108,13 +112,13 @@ function admission(
     namespaceLifecycle(cache),
     definitionLifecycle,
     nodeIdentityAdmission,
-    productSecrets({ platform: () => spaces.tree.resolve(platformWorkspace) }),
-    unitPods({ platform: () => spaces.tree.resolve(platformWorkspace) }),
+    productSecrets({ platform: nodes.platform }),
+    unitPods({ platform: nodes.platform }),
     ...[nodeRestriction(authorizer), ...workloadPlugins.map(exceptUnitPods)].filter(({ name }) => !options.disabledPlugins?.includes(name)),
     ...certificatePlugins(authorizer),
     ...dynamicAdmission({ objects: cache, catalogs: spaces.catalogs, authorizer, client: webhooks, quarantine }),
     // After webhooks and policies of tenants, so that none of them can change what it writes.
-    requesterStamps({ platform: () => spaces.tree.resolve(platformWorkspace) }),
+    requesterStamps({ platform: nodes.platform }),
     ...sharing.plugins,
     objectLimits(options.limits?.objects),
     rbacEscalation({ objects: cache, rbac, roleIn: (cluster, name) => policyIn(cluster).clusterRole(name) }),

@@ -41,6 +41,7 @@ import type { Page } from '../registry/page.ts';
 import { NodeTunnels } from '../tunnels/node-tunnels.ts';
 import { tunnelPages } from '../tunnels/pages.ts';
 import { Relays } from '../tunnels/relays.ts';
+import { rememberedWorkspace } from '../workspaces/remembered.ts';
 import type { Tree } from '../workspaces/tree.ts';
 import type { Access } from './access.ts';
 import { audiences } from './audiences.ts';
@@ -74,7 +75,7 @@ export function nodesOf(
   { dataDirectory, etcd, tunnelLimits, tunnels: others, usageAge: maxAge, logs: logOptions = {} }: ServerOptions,
   { resources, now }: Lifetime,
 ): Nodes {
-  const platform = (): ClusterId | undefined => tree.resolve(platformWorkspace);
+  const platform = rememberedWorkspace(platformWorkspace, { tree, cache });
   const identities = new NodeIdentities({ cache, platform });
   const own = leaseName(thisMachine().hostname, dataDirectory);
   const relays =
