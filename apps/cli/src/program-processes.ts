@@ -50,6 +50,7 @@ export function addControllers(program: Command): void {
     uses: 'the platform-controllers.kubeconfig',
     port: defaultPlatformHealthPort,
   })
+    .addOption(new Option('--job-token-file <file>', 'keep a token here for the jobs of "capstan runtime-api" on the same machine'))
     .description('Run only the products: install what they need in root:platform, and run their controllers.')
     .addHelpText(
       'after',
@@ -100,6 +101,7 @@ export function addRuntimeApi(program: Command): void {
         `port for /livez, /readyz and /metrics; 0 for any (default: ${defaultRestHealthPort})`,
       ).argParser(parseHealthPort),
     )
+    .addOption(new Option('--job-token-file <file>', 'a token of the account "operator", to work on the jobs of operators'))
     .addOption(logFormatOption())
     .addHelpText(
       'after',

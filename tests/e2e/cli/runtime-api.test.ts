@@ -1,4 +1,15 @@
-import { type Allocation, allocationKind, newObject, restPath, type Workspace, workspaceKind } from '@capstan/api';
+import { statSync } from 'node:fs';
+import {
+  type Allocation,
+  allocationKind,
+  newObject,
+  type OperatorJob,
+  operatorJobKind,
+  platformWorkspace,
+  restPath,
+  type Workspace,
+  workspaceKind,
+} from '@capstan/api';
 import { Client, connectionOf, isForbidden, isNotFound, loadKubeconfig } from '@capstan/client';
 import type { JsonObject, KubeObject } from '@capstan/machinery';
 import { buildCapstan, Child, capstanProgram, freePort, run, temporaryDirectory } from '@capstan/testbed';
@@ -102,6 +113,16 @@ describe('capstan runtime-api', () => {
   test('listens one port above the API server, and is healthy', async () => {
     expect(await processOf('runtime-api')).toMatchObject({ health: 'ok', restarts: 0 });
     expect(up.output).toContain(`runtime-api | REST API at ${url}${restPath}, documentation at ${url}${restPath}/docs`);
+  });
+
+  test('works on the jobs of operators, with a token that nobody had to make', async () => {
+    const jobs = tenant.cluster(platformWorkspace).resource<OperatorJob>(operatorJobKind);
+    const spec = { stock: { offering: 'missing', count: 1 } } as OperatorJob['spec'];
+    await jobs.create(newObject(operatorJobKind, { metadata: { name: 'early' }, spec }) as OperatorJob);
+    await expect
+      .poll(async () => (await jobs.get('early')).status)
+      .toMatchObject({ phase: 'Failed', message: 'there is no offering missing' });
+    expect(statSync(`${data}/jobs.token`).mode & 0o777).toBe(0o600);
   });
 
   test('answers while the controllers do not', async () => {

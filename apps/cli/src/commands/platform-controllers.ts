@@ -14,7 +14,10 @@ import type { ControllerManagerFlags } from './manager-settings.ts';
 import { defaultDataDirectory, defaultPlatformHealthPort } from './options.ts';
 import { shutdownSignal } from './shutdown.ts';
 
-export type PlatformControllersFlags = ControllerManagerFlags;
+export interface PlatformControllersFlags extends ControllerManagerFlags {
+  /** Where to keep a token for the jobs of the REST API. */
+  readonly jobTokenFile?: string;
+}
 
 /** Installs the products and runs their controllers in this process until a signal stops it. */
 export async function platformControllers(flags: PlatformControllersFlags): Promise<void> {
@@ -42,7 +45,7 @@ interface Run {
 }
 
 async function runProducts({ settings, connection, write }: Run, signal: AbortSignal): Promise<void> {
-  const { host, port, leaderElection, kubeconfigPath, silentAfter } = settings;
+  const { host, port, leaderElection, kubeconfigPath, silentAfter, jobTokenFile } = settings;
   const products = productsWith(silentAfter === undefined ? {} : { silentAfter });
   using platform = platformManager({
     products,
@@ -51,6 +54,7 @@ async function runProducts({ settings, connection, write }: Run, signal: AbortSi
     stopWithin: 5_000,
     log: write,
     ...(leaderElection && { leaderElection }),
+    ...(jobTokenFile !== undefined && { tokenFiles: { operator: jobTokenFile } }),
   });
   const running = platform.manager.run(signal);
   const url = await Promise.race([running, listening(platform.manager, host)]);
@@ -74,5 +78,6 @@ function platformSettings(flags: PlatformControllersFlags, config: ProcessConfig
     port: flags.port ?? file.listen?.port ?? defaultPlatformHealthPort,
     silentAfter: file.nodes?.silentSeconds === undefined ? undefined : file.nodes.silentSeconds * 1000,
     leaderElection: electionSettings(flags.leaderElect, file.leaderElection, platformLease),
+    jobTokenFile: flags.jobTokenFile,
   };
 }

@@ -26,7 +26,10 @@ export function processTable(flags: UpFlags, file: WholeConfig): readonly Proces
     },
     {
       name: 'platform-controllers',
-      command: { type: 'own', args: ['platform-controllers', ...managerArguments(flags, file, file.platformControllers)] },
+      command: {
+        type: 'own',
+        args: ['platform-controllers', ...managerArguments(flags, file, file.platformControllers), ...jobToken(flags, file)],
+      },
       needs: ['apiserver'],
       // A problem with a product must not take the API down.
       optional: true,
@@ -49,11 +52,18 @@ function restApi(flags: UpFlags, file: WholeConfig): ProcessDescription {
         ...commonArguments(flags),
         ...(listen?.port === undefined ? ['--port', portAbove(1, flags, file)] : []),
         ...(health?.port === undefined ? ['--health-port', '0'] : []),
+        ...jobToken(flags, file),
       ],
     },
     needs: ['apiserver'],
     optional: true,
   };
+}
+
+/** The platform's controllers keep a token in a file, with which the REST API works on jobs, unless the configuration names another. */
+function jobToken({ dataDir }: UpFlags, { dataDirectory, runtimeApi }: WholeConfig): string[] {
+  if (runtimeApi?.enabled === 'false' || runtimeApi?.jobs?.tokenFile !== undefined) return [];
+  return ['--job-token-file', join(resolve(dataDir ?? dataDirectory ?? defaultDataDirectory), 'jobs.token')];
 }
 
 /** Two ports above the API server, in front of it and of the REST API. */

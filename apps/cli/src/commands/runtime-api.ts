@@ -14,6 +14,7 @@ export interface RuntimeApiFlags {
   readonly dataDir?: string;
   readonly port?: number;
   readonly healthPort?: number;
+  readonly jobTokenFile?: string;
 }
 
 /** Serves the REST API in this process until a signal stops it. */
@@ -54,7 +55,7 @@ function settingsOf(flags: RuntimeApiFlags, config: ProcessConfig<RuntimeApiConf
     health: { host: file.health?.host ?? '127.0.0.1', port: flags.healthPort ?? file.health?.port ?? defaultRestHealthPort },
     tls: certificateFile === undefined || keyFile === undefined ? undefined : { certificateFile, keyFile },
     limits: limitsOf(file.limits),
-    jobTokenFile: file.jobs?.tokenFile,
+    jobTokenFile: flags.jobTokenFile ?? file.jobs?.tokenFile,
   };
 }
 

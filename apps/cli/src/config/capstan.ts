@@ -67,6 +67,7 @@ export interface WholeConfig {
     readonly enabled?: string;
     readonly listen?: { readonly port?: string };
     readonly health?: { readonly port?: string };
+    readonly jobs?: { readonly tokenFile?: string };
   };
   readonly console?: WholeConfig['runtimeApi'];
 }

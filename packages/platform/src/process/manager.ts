@@ -13,6 +13,8 @@ export interface PlatformOptions extends Pick<ManagerOptions, 'health' | 'leader
   readonly content?: Pick<ContentOptions, 'interval' | 'retry'>;
   /** In seconds: how long a token of a product's account is valid. */
   readonly tokenLifetime?: number;
+  /** Files in which to keep a token of a product's account, by the name of the product. */
+  readonly tokenFiles?: Readonly<Record<string, string>>;
 }
 
 /** The Lease in root:platform whose holder works. */
@@ -27,7 +29,7 @@ export interface PlatformManager extends Disposable {
  * installation uses the rights of the process's own user.
  */
 export function platformManager(options: PlatformOptions): PlatformManager {
-  const { products, connection, content: contentOptions, tokenLifetime, ...managerOptions } = options;
+  const { products, connection, content: contentOptions, tokenLifetime, tokenFiles = {}, ...managerOptions } = options;
   const metrics = new Metrics();
   const clientOptions = {
     onRequest: requestMetrics(metrics),
@@ -42,7 +44,13 @@ export function platformManager(options: PlatformOptions): PlatformManager {
   manager.add(content, { client: own });
   const { userAgent: _, ...productOptions } = clientOptions;
   const runnables = products.map((product) =>
-    productRunnable(product, { own, installations, clientOptions: productOptions, ...(tokenLifetime !== undefined && { tokenLifetime }) }),
+    productRunnable(product, {
+      own,
+      installations,
+      clientOptions: productOptions,
+      ...(tokenLifetime !== undefined && { tokenLifetime }),
+      ...(tokenFiles[product.name] !== undefined && { tokenFile: tokenFiles[product.name] }),
+    }),
   );
   for (const runnable of runnables) manager.add(runnable);
   return {

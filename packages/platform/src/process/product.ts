@@ -1,11 +1,12 @@
 import { platformWorkspace } from '@capstan/api';
-import { Client, type Connection } from '@capstan/client';
+import { Client, type Connection, type Credentials } from '@capstan/client';
 import { type ControllerContext, keepRunning, NotLeadingError, type Runnable, sliceEndpoints } from '@capstan/controller';
 import { Trouble } from '@capstan/machinery';
 import { accountName, exportName, productsNamespace } from '../content/names.ts';
 import type { Product } from '../product.ts';
 import { accountTokens } from './account-tokens.ts';
 import type { Installations } from './installations.ts';
+import { keepTokenFile } from './token-file.ts';
 
 export interface ProductRunOptions {
   /** Of `platform-controllers`, at the server itself. */
@@ -13,6 +14,8 @@ export interface ProductRunOptions {
   readonly installations: Installations;
   /** In seconds: how long a token of the account is valid. */
   readonly tokenLifetime?: number;
+  /** Where to keep a token of the account, for a process beside this one. */
+  readonly tokenFile?: string;
   readonly clientOptions?: ConstructorParameters<typeof Client>[1];
   readonly now?: () => number;
 }
@@ -22,7 +25,8 @@ export interface ProductRunOptions {
  * again on its own. Disposing closes the connections.
  */
 export function productRunnable(product: Product, options: ProductRunOptions): Runnable & Disposable {
-  const account = accountClient(product, options);
+  const credentials = accountCredentials(product, options);
+  const account = accountClient(product, credentials, options);
   const platform = account.cluster(platformWorkspace);
   return {
     name: `product ${product.name}`,
@@ -36,7 +40,12 @@ export function productRunnable(product: Product, options: ProductRunOptions): R
       if (context.signal.aborted) return;
       isRunning = true;
       try {
-        await runControllers(product, context, { account, platform });
+        const { tokenFile: path } = options;
+        const { signal, log } = context;
+        await Promise.all([
+          runControllers(product, context, { account, platform }),
+          ...(path === undefined ? [] : [keepTokenFile({ credentials, path, signal, log })]),
+        ]);
       } finally {
         isRunning = false;
       }
@@ -45,14 +54,17 @@ export function productRunnable(product: Product, options: ProductRunOptions): R
   };
 }
 
-/** The account has no certificate: it must never act as the user of the process. */
-function accountClient(product: Product, { own, tokenLifetime, clientOptions, now }: ProductRunOptions): Client {
-  const credentials = accountTokens({
+function accountCredentials(product: Product, { own, tokenLifetime, now }: ProductRunOptions): Credentials {
+  return accountTokens({
     client: own.cluster(platformWorkspace),
     account: { namespace: productsNamespace, name: accountName(product) },
     ...(tokenLifetime !== undefined && { lifetime: tokenLifetime }),
     ...(now && { now }),
   });
+}
+
+/** The account has no certificate: it must never act as the user of the process. */
+function accountClient(product: Product, credentials: Credentials, { own, clientOptions }: ProductRunOptions): Client {
   const connection: Connection = { ...own.connection, credentials };
   return new Client(connection, { userAgent: `capstan-platform-controllers/${product.name}`, ...clientOptions });
 }

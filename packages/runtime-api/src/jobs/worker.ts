@@ -31,6 +31,8 @@ export interface JobOptions {
 }
 
 const mostWords = 4096;
+/** Passes that may fail before it is worth a line: at the first start, the account and its token come some seconds later. */
+const toleratedFailures = 30;
 
 /**
  * Works on the jobs of operators. One replica holds a job by its name in the status, written by compare-and-swap, and others watch it by their own clocks. All steps can be
@@ -57,7 +59,7 @@ export class JobWorker implements AsyncDisposable {
   async #run(): Promise<void> {
     const { every, log } = this.#options;
     const { signal } = this.#stop;
-    let lastProblem = '';
+    let [lastProblem, failures] = ['', 0];
     while (!signal.aborted) {
       let problem = '';
       try {
@@ -65,8 +67,11 @@ export class JobWorker implements AsyncDisposable {
       } catch (error) {
         problem = error instanceof Error ? error.message : String(error);
       }
-      if (problem !== '' && problem !== lastProblem && !signal.aborted) log(`operator jobs wait: ${problem}`);
-      lastProblem = problem;
+      failures = problem === '' ? 0 : failures + 1;
+      if (failures >= toleratedFailures && problem !== lastProblem && !signal.aborted) {
+        log(`operator jobs wait: ${problem}`);
+        lastProblem = problem;
+      } else if (problem === '') lastProblem = '';
       await sleep(every, undefined, { signal }).catch(() => {});
     }
   }
