@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTestServer } from '@capstan/apiserver/testing';
 import { expect, test, vi } from 'vitest';
 import { examine } from './doctor.ts';
-import { cgroupCheck, nodeCheck, portCheck, programPath } from './machine.ts';
+import { cgroupCheck, containerCheck, nodeCheck, portCheck, programPath } from './machine.ts';
 import { clockCheck, serverChecks } from './server.ts';
 
 test('one line for each check, and an exit code for scripts', async () => {
@@ -66,5 +67,36 @@ test('cgroups, programs, ports and versions of Node', async () => {
   await using used = createServer();
   await once(used.listen(0, '127.0.0.1'), 'listening');
   expect(await portCheck((used.address() as AddressInfo).port)).toMatchObject({ state: 'missing', found: expect.stringContaining('used') });
+  rmSync(directory, { recursive: true });
+});
+
+test('names the container engine that the agent would use, and one that it would not', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'capstan-doctor-'));
+  const engine = async (name: string, headers: Record<string, string>): Promise<string> => {
+    const server = createHttpServer((_request, response) => response.writeHead(200, headers).end('OK'));
+    await once(server.listen(join(directory, name)), 'listening');
+    server.unref();
+    return join(directory, name);
+  };
+  const docker = await engine('docker.sock', { 'api-version': '1.47' });
+  const podman = await engine('podman.sock', { 'api-version': '1.41', 'libpod-api-version': '4.3.1' });
+  const old = await engine('old.sock', { 'api-version': '1.40', 'libpod-api-version': '3.0.1' });
+  expect(await containerCheck([docker, podman], '')).toMatchObject({ state: 'ok', found: `Podman 4.3.1 at ${podman}` });
+  expect(await containerCheck([docker], '/usr/bin/podman')).toMatchObject({
+    state: 'ok',
+    found: '/usr/bin/podman, whose API the agent starts',
+  });
+  for (const [socket, words] of [
+    [docker, 'Docker 1.47'],
+    [old, 'Podman 3.0.1'],
+  ] as const)
+    expect(await containerCheck([socket], '')).toMatchObject({
+      state: 'missing',
+      found: `no Podman 4 or later (${words} at ${socket} is not used): units with an image do not run here`,
+    });
+  expect(await containerCheck([join(directory, 'none.sock')], '')).toMatchObject({
+    state: 'missing',
+    found: expect.stringContaining('no Podman:'),
+  });
   rmSync(directory, { recursive: true });
 });

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { engineSockets, identifyEngine, isUsableEngine } from '@capstan/node-agent';
 import { defaultHealthPort, defaultPlatformHealthPort, defaultPort } from '../commands/options.ts';
 import { formatBytes } from '../units/words.ts';
 
@@ -45,7 +46,7 @@ export async function machineChecks(): Promise<Check[]> {
     programCheck('perl', 'units without an image need it', 'apt install perl-base'),
     programCheck('ip', 'units get no network of their own', 'apt install iproute2'),
     firewallCheck(),
-    containerCheck(),
+    await containerCheck(),
     await gpuCheck(),
     diskCheck(process.cwd()),
     ...(await Promise.all([defaultPort, defaultHealthPort, defaultPlatformHealthPort].map(portCheck))),
@@ -95,20 +96,24 @@ function firewallCheck(): Check {
   return missing('firewall', why, 'Install nftables, or use "capstan run --network none"');
 }
 
-function containerCheck(): Check {
-  const sockets = [
-    process.env['DOCKER_HOST']?.replace(/^unix:\/\//, ''),
-    '/run/podman/podman.sock',
-    process.env['XDG_RUNTIME_DIR'] && join(process.env['XDG_RUNTIME_DIR'], 'podman/podman.sock'),
-    '/var/run/docker.sock',
-  ];
-  const found = sockets.find((path) => path !== undefined && path !== '' && existsSync(path));
-  if (found !== undefined) return ok('images', found);
-  return missing(
-    'images',
-    'no socket of Podman or Docker: units with an image do not run here',
-    'Install Podman and run "systemctl enable --now podman.socket"',
-  );
+const dockerSocket = '/var/run/docker.sock';
+
+/** Which container engine the agent of this machine would use. */
+export async function containerCheck(
+  sockets: readonly string[] = [...engineSockets(), dockerSocket],
+  /** Empty if it is not installed. */
+  podman = programPath('podman') ?? '',
+): Promise<Check> {
+  let other = '';
+  for (const socket of sockets) {
+    const found = await identifyEngine(socket);
+    if (found === undefined) continue;
+    if (isUsableEngine(found)) return ok('images', `${found.engine} ${found.version} at ${socket}`);
+    other ||= `${found.engine} ${found.version} at ${socket} is not used`;
+  }
+  if (podman !== '') return ok('images', `${podman}, whose API the agent starts`);
+  const why = other === '' ? 'no Podman' : `no Podman 4 or later (${other})`;
+  return missing('images', `${why}: units with an image do not run here`, 'Install it, on Debian and Ubuntu with "apt install podman"');
 }
 
 async function gpuCheck(): Promise<Check> {

@@ -7,7 +7,7 @@ import { ContainerDriver } from './driver.ts';
 import { Engine } from './engine.ts';
 import { writeFilter } from './filter.ts';
 import { HeldSurroundings } from './held.ts';
-import { identify } from './identify.ts';
+import { type Identity, identify } from './identify.ts';
 import { podman } from './podman.ts';
 import { PodmanService } from './service.ts';
 
@@ -33,7 +33,10 @@ export interface OpenContainerDriverOptions {
 }
 
 const usualPrograms = ['/usr/bin', '/usr/local/bin', '/bin'];
+/** The oldest version of Podman's API that is used. */
 const oldest = 4;
+
+export const isUsable = ({ engine, version }: Identity): boolean => engine === 'Podman' && Number.parseInt(version, 10) >= oldest;
 
 /** Finds the engine of this machine, or starts the API of an installed Podman. */
 export async function openContainerDriver(options: OpenContainerDriverOptions): Promise<ContainerDriver> {
@@ -79,7 +82,7 @@ interface Found {
 async function findEngine(options: OpenContainerDriverOptions): Promise<Found | undefined> {
   for (const socket of options.sockets ?? usualSockets()) {
     const identity = await identify(socket);
-    if (identity?.engine === 'Podman' && Number.parseInt(identity.version, 10) >= oldest) return { socket, dialect: podman };
+    if (identity !== undefined && isUsable(identity)) return { socket, dialect: podman };
   }
   for (const folder of options.programs ?? usualPrograms) {
     const program = join(folder, 'podman');
@@ -90,14 +93,14 @@ async function findEngine(options: OpenContainerDriverOptions): Promise<Found | 
       ...(options.environment && { environment: options.environment }),
     });
     const identity = await identify(service.socketPath);
-    if (identity !== undefined && Number.parseInt(identity.version, 10) >= oldest)
-      return { socket: service.socketPath, dialect: podman, service };
+    if (identity !== undefined && isUsable(identity)) return { socket: service.socketPath, dialect: podman, service };
     await service[Symbol.asyncDispose]();
   }
   return undefined;
 }
 
-function usualSockets(): string[] {
+/** Where Podman serves its API. */
+export function usualSockets(): string[] {
   const { CONTAINER_HOST, XDG_RUNTIME_DIR } = process.env;
   const named = CONTAINER_HOST?.startsWith('unix://') ? [CONTAINER_HOST.slice('unix://'.length)] : [];
   const own = XDG_RUNTIME_DIR === undefined ? [] : [join(XDG_RUNTIME_DIR, 'podman/podman.sock')];
