@@ -6,6 +6,7 @@ export { type CommandOptions, type CommandResult, output, run } from './command.
 export { buildUnitImage, deleteStorage, podmanEnvironment } from './containers/podman-storage.ts';
 export { startRegistry, type TestRegistry } from './containers/registry.ts';
 export { startControllerManager } from './controller-manager.ts';
+export { sampleResource } from './distributions/device-plugin.ts';
 export { distributionEnvironment, distributionProblem, prepareHost } from './distributions/host.ts';
 export { buildKubeadmRelease, kubeadmProblem, startRuntime, writeKubeletPatch } from './distributions/kubeadm.ts';
 export { buildRelease, type Release } from './distributions/release.ts';

@@ -1,4 +1,4 @@
-import { kubeadmProblem } from '@capstan/testbed';
+import { kubeadmProblem, sampleResource } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { clusterProblem, KubernetesHosts } from './kubernetes-hosts.ts';
@@ -11,7 +11,7 @@ const ignored = ['SystemVerification', 'HTTPProxyCIDR'];
 describeUnless((await clusterProblem({ builds: true })) ?? (await kubeadmProblem()), 'a self-managed cluster of kubeadm', () => {
   let lab: KubernetesHosts;
   beforeAll(async () => {
-    lab = await KubernetesHosts.start('kubeadm', 2, { 'ignore-preflight-errors': ignored });
+    lab = await KubernetesHosts.start('kubeadm', 2, { parameters: { 'ignore-preflight-errors': ignored } });
     lab.add('server', 'gpu-1');
     lab.add('agent', 'gpu-2');
     await lab.runner.do('deploy');
@@ -22,6 +22,17 @@ describeUnless((await clusterProblem({ builds: true })) ?? (await kubeadmProblem
     expect(await lab.readyNodes()).toEqual(['gpu-1', 'gpu-2']);
     await lab.runPod('web');
     expect(await lab.runner.observe()).toMatchObject({ health: 'healthy', certificatesExpireAt: expect.any(String) });
+  });
+
+  test('pods get the devices that they ask for, and no more than the nodes have', async () => {
+    const offered = ['get', 'nodes', '-o', `jsonpath={.items[*].status.allocatable.${sampleResource.replaceAll('.', '\\.')}}`];
+    await vi.waitFor(async () => expect(await lab.kubectl(...offered)).toBe('2 2'), patience);
+    const ask = (name: string, count: number) => lab.runPod(name, { resources: { limits: { [sampleResource]: count } } });
+    await ask('one', 1);
+    expect(await lab.kubectl('exec', 'one', '--', 'ls', '/tmp')).toMatch(/^Dev-[12]$/);
+    await expect(ask('three', 3)).rejects.toThrow('timed out');
+    expect(await lab.kubectl('get', 'events', '--field-selector', 'involvedObject.name=three')).toContain(`Insufficient ${sampleResource}`);
+    await lab.kubectl('delete', 'pod', 'one', 'three', '--now');
   });
 
   test('an agent is removed without residues, and joins again under the same name', async () => {

@@ -31,6 +31,12 @@ const administrators: Readonly<Record<Program, readonly string[]>> = {
   kubeadm: ['/var/lib/capstan-apps/kubeadm/bin/kubectl', '--kubeconfig', '/etc/kubernetes/admin.conf'],
 };
 
+export interface ClusterOptions {
+  readonly parameters?: JsonObject;
+  /** Whether the clocks of hosts can be set. */
+  readonly clock?: boolean;
+}
+
 /** Pretended hosts, and an instance that the plans of the adapter deploy on them. */
 export class KubernetesHosts implements AsyncDisposable {
   readonly program: Program;
@@ -46,7 +52,7 @@ export class KubernetesHosts implements AsyncDisposable {
   }
 
   /** The hosts are called `gpu-1`, `gpu-2` and so on. */
-  static async start(program: Program, count: number, parameters: JsonObject = {}): Promise<KubernetesHosts> {
+  static async start(program: Program, count: number, { parameters = {}, clock = false }: ClusterOptions = {}): Promise<KubernetesHosts> {
     await using stack = new AsyncDisposableStack();
     const directory = stack.use(temporaryDirectory('release'));
     const release = program === 'kubeadm' ? await buildKubeadmRelease(directory.path) : await buildRelease(program, directory.path);
@@ -60,7 +66,7 @@ export class KubernetesHosts implements AsyncDisposable {
     const groups = stack.use(new AsyncDisposableStack());
     stack.use(network);
     for (let index = 1; index <= count; index++) {
-      const host = await network.addHost(`gpu-${index}`, { environment });
+      const host = await network.addHost(`gpu-${index}`, { environment, clock });
       hosts.set(host.name, host);
       groups.use(await prepareHost(host));
       if (program === 'kubeadm') {
@@ -128,10 +134,11 @@ export class KubernetesHosts implements AsyncDisposable {
     return nodes.flatMap((node) => (node.endsWith('=True') ? [node.slice(0, -'=True'.length)] : []));
   }
 
-  async runPod(name: string): Promise<void> {
-    const overrides = JSON.stringify({ spec: { terminationGracePeriodSeconds: 0 } });
-    const image = ['--image=capstan.test/busybox:1', '--image-pull-policy=Never', `--overrides=${overrides}`];
-    await this.kubectl('run', name, ...image, '--command', '--', 'sleep', '100000');
+  /** Starts a pod that sleeps, and waits until it is ready. */
+  async runPod(name: string, container: JsonObject = {}): Promise<void> {
+    const image = { image: 'capstan.test/busybox:1', imagePullPolicy: 'Never', command: ['sleep', '100000'] };
+    const spec = { terminationGracePeriodSeconds: 0, containers: [{ name, ...image, ...container }] };
+    await this.kubectl('run', name, `--image=${image.image}`, `--overrides=${JSON.stringify({ spec })}`);
     await this.kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--timeout=45s');
   }
 

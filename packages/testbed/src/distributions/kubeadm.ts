@@ -6,6 +6,7 @@ import { buildImages } from '../kubelets/images.ts';
 import { containerdConfig, kubeletConfig } from '../kubelets/settings.ts';
 import type { ToolName } from '../tools/catalogue.ts';
 import { requireExactTool, requireTool, tool } from '../tools/tool.ts';
+import { devicePluginImage, devicePluginManifest } from './device-plugin.ts';
 import { kubeadmImages, networkManifest } from './kubeadm-images.ts';
 import { cgroupFile } from './node.ts';
 import type { Release } from './release.ts';
@@ -21,7 +22,7 @@ const inPods = [
   'kubectl',
   'containerd',
 ] as const;
-const needed: readonly ToolName[] = [...inPods, 'kubeadm', 'kubelet'];
+const needed: readonly ToolName[] = [...inPods, 'kubeadm', 'kubelet', 'sample-device-plugin'];
 
 /** Why kubeadm cannot be tested here; undefined if it can. Programs that are missing are built. */
 export async function kubeadmProblem(): Promise<string | undefined> {
@@ -38,8 +39,13 @@ export async function buildKubeadmRelease(directory: string): Promise<Release> {
   const images = join(directory, 'images.tar');
   const busybox = join(`${programs['containerd']}.tree`, 'bin/busybox');
   await buildImages(busybox, await kubeadmImages(programs as Parameters<typeof kubeadmImages>[0], version), images);
-  const network = join(directory, 'network.yaml');
-  writeFileSync(network, networkManifest.map((object) => JSON.stringify(object)).join('\n---\n'));
+  const plugin = join(directory, 'device-plugin-images.tar');
+  await buildImages(busybox, [devicePluginImage(await requireTool('sample-device-plugin'))], plugin);
+  const put = (name: string, objects: readonly object[]): string => {
+    const path = join(directory, name);
+    writeFileSync(path, objects.map((object) => JSON.stringify(object)).join('\n---\n'));
+    return path;
+  };
   return {
     version,
     files: {
@@ -47,7 +53,9 @@ export async function buildKubeadmRelease(directory: string): Promise<Release> {
       kubelet: await requireTool('kubelet'),
       kubectl: await requireExactTool('kubectl'),
       'images.tar': images,
-      'network.yaml': network,
+      'network.yaml': put('network.yaml', networkManifest),
+      'device-plugin.yaml': put('device-plugin.yaml', [devicePluginManifest]),
+      'device-plugin-images.tar': plugin,
     },
   };
 }

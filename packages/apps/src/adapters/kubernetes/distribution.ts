@@ -40,8 +40,16 @@ export interface ArtifactPlace {
 /** The port of the Kubernetes API. */
 export const apiPort = 6443;
 
+export const devicePluginManifest = 'device-plugin.yaml';
+
 /** Where the installer finds its files. */
 const artifactsOf = (program: Distribution['program']): string => `/var/lib/capstan-apps/${program}`;
+
+/** The device plugin of whoever makes the GPUs: a manifest, and an archive with the images that it names. */
+const devicePlugin = (imagesPath?: string): ArtifactPlace[] => [
+  { name: devicePluginManifest, isRequired: false, mode: '0644' },
+  { name: 'device-plugin-images.tar', isRequired: false, mode: '0644', ...(imagesPath !== undefined && { path: imagesPath }) },
+];
 
 const rancher = {
   mostServers: 7,
@@ -79,6 +87,7 @@ const rke2: Distribution = {
     { name: 'sha256sum-amd64.txt', isRequired: true, mode: '0644' },
     { name: 'install.sh', isRequired: true, mode: '0755' },
     { name: 'rke2-images.linux-amd64.tar.zst', isRequired: false, mode: '0644' },
+    ...devicePlugin('/var/lib/rancher/rke2/agent/images/device-plugin-images.tar'),
   ],
   version: 'v1.34.1+rke2r1',
 };
@@ -103,6 +112,7 @@ const k3s: Distribution = {
       mode: '0644',
       path: '/var/lib/rancher/k3s/agent/images/k3s-airgap-images-amd64.tar.zst',
     },
+    ...devicePlugin('/var/lib/rancher/k3s/agent/images/device-plugin-images.tar'),
   ],
   version: 'v1.34.1+k3s1',
 };
@@ -131,6 +141,7 @@ const kubeadm: Distribution = {
     ...['kubeadm', 'kubelet', 'kubectl'].map(program),
     { name: 'images.tar', isRequired: true, mode: '0644' },
     { name: 'network.yaml', isRequired: false, mode: '0644' },
+    ...devicePlugin(),
   ],
   version: 'v1.34.1',
   configDirectory: '/etc/kubernetes',

@@ -10,6 +10,7 @@ export type ScriptName =
   | 'join-token'
   | 'access'
   | 'label'
+  | 'addons'
   | 'drain'
   | 'uncordon'
   | 'forget'
@@ -34,7 +35,14 @@ export const exitCodes: Readonly<Partial<Record<ScriptName, Readonly<Record<stri
   install: { '30': 'ArtifactMissing', '31': 'InstallFailed', '32': 'WrongVersion' },
   unit: { '35': 'UnitMissing', '36': 'UnitFailed' },
   form: { '44': 'TokenRejected', '46': 'InitFailed', '47': 'JoinFailed', '48': 'NetworkNotApplied', '49': 'ResetFailed' },
-  wait: { '40': 'ServiceFailed', '41': 'ApiNotReady', '42': 'NodeNotReady', '43': 'NodePasswordRejected', '44': 'TokenRejected' },
+  wait: {
+    '38': 'ClockWrong',
+    '40': 'ServiceFailed',
+    '41': 'ApiNotReady',
+    '42': 'NodeNotReady',
+    '43': 'NodePasswordRejected',
+    '44': 'TokenRejected',
+  },
   'join-token': { '45': 'TokenMissing' },
   access: { '50': 'KubeconfigMissing', '51': 'AccessNotGranted' },
   drain: { '55': 'ApiNotReady', '56': 'DrainBlocked' },
@@ -42,6 +50,7 @@ export const exitCodes: Readonly<Partial<Record<ScriptName, Readonly<Record<stri
   forget: { '55': 'ApiNotReady', '58': 'EtcdMemberStays', '59': 'NodeStays' },
   snapshot: { '60': 'SnapshotFailed' },
   restore: { '61': 'SnapshotNotFound', '62': 'ServiceStillRuns', '63': 'RestoreFailed' },
+  addons: { '66': 'ArtifactMissing', '67': 'DevicePluginNotApplied' },
   label: { '64': 'NodeNotLabelled' },
   rotate: { '65': 'RotationFailed' },
   uninstall: { '70': 'ProcessesRemain' },

@@ -1,6 +1,6 @@
 import { type AdapterMember, AdapterProblem } from '../../adapter/contract.ts';
 import { type Draft, type Stages, stepId } from '../../adapter/stages.ts';
-import { artifactDirectory } from './distribution.ts';
+import { artifactDirectory, devicePluginManifest } from './distribution.ts';
 import { configOf, fixedSettings, settingsFact } from './settings.ts';
 import { type Context, type Extras, initFact, roleOf, run, service } from './steps.ts';
 
@@ -181,6 +181,13 @@ export function joinAgents(stages: Stages, context: Context, agents: readonly Ad
           [wait(context, agent, { ...joining, code: 'AgentJoinTimeout' })],
         ]),
     );
+}
+
+/** Deploys the device plugin, if the version has one. The cluster works without it. */
+export function deployAddons(context: Context, server: AdapterMember): Draft[] {
+  if (context.request.instance.artifacts[devicePluginManifest] === undefined) return [];
+  const extras: Extras = { phase: 'device_plugin_requested', attempts: 5, onFailure: 'continue' };
+  return [run(context, server, { script: 'addons', title: 'Deploy the device plugin', ...extras })];
 }
 
 /** Grants the groups of the platform their roles in the cluster, and tells the node agent of the server where the credentials are. */

@@ -4,6 +4,7 @@ import {
   bootstrap,
   configure,
   deliverAccess,
+  deployAddons,
   form,
   install,
   joinAgents,
@@ -36,7 +37,7 @@ export const change: Operation = (context) => {
   joinServers(stages, context, joiningServers);
   joinAgents(stages, context, joiningAgents);
   for (const member of unwanted) remove(stages, context, member);
-  return stages.stage(...deliverAccess(context, servers));
+  return stages.stage(...deployAddons(context, first)).stage(...deliverAccess(context, servers));
 };
 
 /** Brings files and services of all members to what they should be, and restarts nothing that runs. */
@@ -55,6 +56,7 @@ export const reconcile: Operation = (context) => {
     )
     .stage(...members.map((member) => wait(context, member, member.component === 'agent' ? { onFailure: 'degrade' } : {})))
     .stage(...labels(context, members))
+    .stage(...deployAddons(context, theServer(context)))
     .stage(...deliverAccess(context, servers));
 };
 

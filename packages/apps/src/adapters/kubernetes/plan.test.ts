@@ -97,6 +97,16 @@ test('fetches the files of the version, and refuses a version without them', () 
   );
 });
 
+test('deploys the device plugin of a version that has one, last of all but the kubeconfig, and goes on without it', () => {
+  const artifacts = { ...instanceOf().artifacts, 'device-plugin.yaml': 'b'.repeat(64), 'device-plugin-images.tar': 'c'.repeat(64) };
+  const found = plan('deploy', { instance: instanceOf({ artifacts }) });
+  expect(told(found).slice(-2)).toEqual([['gpu-1: addons'], ['gpu-1: access']]);
+  expect(found.steps.find(({ id }) => id === 'addons-lab-server-1')).toMatchObject({ onFailure: 'continue' });
+  const paths = found.steps.flatMap((step) => (step.type === 'artifact.fetch' && step.member === 'lab-agent-2' ? [step.task.path] : []));
+  expect(paths).toContain('/var/lib/rancher/rke2/agent/images/device-plugin-images.tar');
+  expect(plan('deploy').steps.some(({ id }) => id.startsWith('addons'))).toBe(false);
+});
+
 test('k3s joins by the port of the API, has an etcd of its own and no StorageClass', () => {
   const { steps } = plan('deploy', { instance: instanceOf({ app: 'k3s', version: 'v1.34.1+k3s1' }) });
   const [server, agent] = steps.flatMap((step) => (step.type === 'file.write' ? [step.task] : []));

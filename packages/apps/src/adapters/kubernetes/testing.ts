@@ -9,7 +9,11 @@ export function instanceOf(overrides: Partial<AdapterInstance> = {}): AdapterIns
     workspace: 'root:main:vision',
     app: 'rke2',
     version: 'v1.34.1+rke2r1',
-    artifacts: Object.fromEntries(distributions.flatMap(({ artifacts }) => artifacts.map(({ name }) => [name, 'a'.repeat(64)]))),
+    artifacts: Object.fromEntries(
+      distributions.flatMap(({ artifacts }) =>
+        artifacts.flatMap(({ name }) => (name.startsWith('device-plugin') ? [] : [[name, 'a'.repeat(64)]])),
+      ),
+    ),
     placement: { server_allocation_id: 'a1', agent_allocation_ids: ['a2', 'a3'] },
     parameters: {},
     ...overrides,

@@ -67,7 +67,9 @@ import_images() {
   need "$own/images.tar"
   ctr --namespace k8s.io images list --quiet | sort > "$own/images.before" || fail 31 "containerd does not answer"
   # Not unpacked: containerd does that later, with the snapshotter of its own settings.
-  ctr --namespace k8s.io images import --no-unpack "$own/images.tar" || fail 31 "containerd could not import images.tar"
+  for archive in images.tar device-plugin-images.tar; do
+    [ ! -f "$own/$archive" ] || ctr --namespace k8s.io images import --no-unpack "$own/$archive" || fail 31 "containerd could not import $archive"
+  done
   ctr --namespace k8s.io images list --quiet | sort | comm -13 "$own/images.before" - >> "$own/images.imported"
 }
 
