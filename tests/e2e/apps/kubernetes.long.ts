@@ -93,13 +93,24 @@ describeUnless(await clusterProblem({ builds: true }), `operations of a self-man
     await host.run(['rm', '-r', '/var/lib/kubelet']);
   });
 
-  test('three servers form a cluster, and one of them leaves etcd and goes', async () => {
+  test('three servers form a cluster that survives the loss of one, names the loss of a quorum, and lets one leave', async () => {
     for (const node of everyNode) lab.add('server', node);
     await lab.runner.do('deploy');
     expect(await lab.readyNodes()).toEqual(everyNode);
     const url = 'http://127.0.0.1:2379/v3/cluster/member/list';
     const etcd = async (): Promise<string> => (await lab.host('gpu-1').run(['curl', '-s', '-d', '{}', url])).stdout;
     for (const node of everyNode) expect(await etcd()).toContain(node);
+    await lab.runner.service('lab-gpu-3')?.kill();
+    const withoutOne = await lab.runner.observe();
+    expect(withoutOne).toMatchObject({ health: 'degraded', members: { 'lab-gpu-3': { health: 'failed', isRepairable: true } } });
+    await lab.kubectl('create', 'configmap', 'without-one');
+    await lab.runner.service('lab-gpu-2')?.kill();
+    await vi.waitFor(
+      async () => expect(await lab.runner.observe()).toMatchObject({ health: 'failed', message: expect.stringContaining('quorum') }),
+      patience,
+    );
+    await lab.runner.do('start');
+    await vi.waitFor(async () => expect(await lab.readyNodes()).toEqual(everyNode), patience);
     lab.drop('gpu-3');
     await lab.runner.do('change');
     expect(await etcd()).not.toContain('gpu-3');

@@ -31,6 +31,7 @@ export const exitCodes: Readonly<Partial<Record<ScriptName, Readonly<Record<stri
     '24': 'FirewallActive',
     '25': 'ArchitectureNotSupported',
     '26': 'ContainerRuntimeMissing',
+    '27': 'DiskFull',
   },
   install: { '30': 'ArtifactMissing', '31': 'InstallFailed', '32': 'WrongVersion' },
   unit: { '35': 'UnitMissing', '36': 'UnitFailed' },

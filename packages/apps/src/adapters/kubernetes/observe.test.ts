@@ -73,6 +73,16 @@ test('one of three servers may fail', () => {
   expect(found).toMatchObject({ health: 'degraded', members: { 'lab-server-3': { message: 'the service rke2-server is inactive' } } });
 });
 
+test('says that etcd has no quorum if most servers are lost', () => {
+  const servers = [1, 2, 3].map((index) => memberOf('server', index, joined));
+  const alone = answer('service active', 'api not-ready');
+  expect(observe(servers, { 'lab-server-1': alone, 'lab-server-2': answer('service inactive') })).toMatchObject({
+    health: 'failed',
+    message: expect.stringContaining('2 of 3 servers are lost, so etcd has no quorum'),
+  });
+  expect(observe(servers, { 'lab-server-1': alone, 'lab-server-2': alone, 'lab-server-3': alone }).message).toBe('no server answers');
+});
+
 test.each([
   ['service inactive', { health: 'failed', isRepairable: true }],
   ['service active', { health: 'healthy' }],

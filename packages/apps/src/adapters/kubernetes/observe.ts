@@ -95,7 +95,11 @@ function summary(observed: readonly (readonly [AdapterMember, MemberObservation]
     return { health: 'healthy', message: 'the instance is stopped' };
   if (usable.length === 0) {
     if (servers.every(([{ name }]) => !seen.has(name))) return { health: 'unknown', message: 'the servers are silent' };
-    return { health: 'failed', message: 'no server answers' };
+    const lost = servers.filter(([{ name }]) => seen.get(name)?.service !== 'active').length;
+    return {
+      health: 'failed',
+      message: lost * 2 > servers.length && servers.length > 1 ? withoutQuorum(lost, servers.length) : 'no server answers',
+    };
   }
   const ill = observed.filter(([, { health }]) => health === 'failed' || health === 'degraded' || health === 'unknown');
   if (ill.length > 0) {
@@ -105,6 +109,10 @@ function summary(observed: readonly (readonly [AdapterMember, MemberObservation]
   if (joining.length > 0) return { health: 'progressing', message: `${count('progressing')} members are joining` };
   return { health: 'healthy' };
 }
+
+/** etcd needs more than half of its members. */
+const withoutQuorum = (lost: number, all: number): string =>
+  `no server answers: ${lost} of ${all} servers are lost, so etcd has no quorum; bring enough of them back, or \`restore\` a snapshot`;
 
 function refusals(members: readonly AdapterMember[], seen: Seen): NonNullable<Observation['refused']> {
   const servers = members.filter(({ component }) => component === 'server').flatMap(({ name }) => seen.get(name) ?? []);

@@ -33,6 +33,17 @@ else
   [ ! -e /etc/kubernetes/kubelet.conf ] || fail 20 "this node has a kubelet already: /etc/kubernetes/kubelet.conf exists"
 fi
 
+# The program that has a socket open, by the number of the socket.
+owner() {
+  for descriptor in /proc/[0-9]*/fd/*; do
+    [ "$(readlink "$descriptor" 2>/dev/null)" = "socket:[$1]" ] || continue
+    folder=${descriptor%/fd/*}
+    echo "$(tr '\0' ' ' < "$folder/cmdline" | cut -c 1-100)(process ${folder#/proc/})"
+    return
+  done
+  echo 'a program of another namespace'
+}
+
 present=$(cat "$own/instance" 2>/dev/null || :)
 if [ "$present" != "$instance" ]; then
   for path in $marks "$own/instance"; do
@@ -41,12 +52,17 @@ if [ "$present" != "$instance" ]; then
   for port in "$@"; do
     hexadecimal=$(printf '%04X' "$port")
     # 0A is the state of sockets that listen.
-    if awk -v port="$hexadecimal" '$4 == "0A" && substr($2, index($2, ":") + 1) == port { found = 1 } END { exit !found }' \
-      /proc/net/tcp $([ ! -e /proc/net/tcp6 ] || echo /proc/net/tcp6); then
-      fail 21 "the $role needs the port $port, but another program listens on it"
-    fi
+    socket=$(awk -v port="$hexadecimal" '$4 == "0A" && substr($2, index($2, ":") + 1) == port { print $10; exit }' \
+      /proc/net/tcp $([ ! -e /proc/net/tcp6 ] || echo /proc/net/tcp6))
+    [ -z "$socket" ] || fail 21 "the $role needs the port $port, but $(owner "$socket") listens on it; stop it, and retry"
   done
 fi
+
+# The files and the images of a release.
+needed=2097152
+available=$(df -Pk /var/lib | awk 'NR == 2 { print $4 }')
+[ "$present" = "$instance" ] || [ "$available" -ge "$needed" ] ||
+  fail 27 "expected $((needed / 1024)) MiB of free space in /var/lib, found $((available / 1024)) MiB; free some, and retry"
 
 awk '$2 == "00000000" && $8 == "00000000" { found = 1 } END { exit !found }' /proc/net/route ||
   { [ -e /proc/net/ipv6_route ] && grep -q '^0\{32\} 00 ' /proc/net/ipv6_route; } ||

@@ -66,7 +66,9 @@ while ! look; do
   case $(recent) in
   *'ode password rejected'*)
     give_up 43 "the server knows the node $node by another password; repair this member, which deletes the old one" ;;
-  *'token CA hash does not match'* | *'401 Unauthorized'* | *'not authorized'*)
+  *'not yet valid'* | *'certificate has expired'*)
+    [ "$(($(date +%s) - began))" -lt 15 ] || give_up 38 "certificates are not valid at the time of this node, $(date -u '+%F %T') UTC; set its clock, or renew the certificates" ;;
+  *'token CA hash does not match'* | *'401 Unauthorized'* | *'401: Unauthorized'* | *'not authorized'*)
     [ "$(($(date +%s) - began))" -lt 30 ] || give_up 44 "the server does not accept the token of this member; repair it" ;;
   esac
   [ "$(($(date +%s) - began))" -lt "$seconds" ] || give_up "$code" "$line"
