@@ -4,6 +4,7 @@ import type { AppFlags, AppOutputFlags } from './apps/apps.ts';
 import type { DeployFlags } from './apps/deploy.ts';
 import type { KubeconfigFlags } from './apps/kubeconfig.ts';
 import type { ShellFlags } from './apps/shell.ts';
+import type { LogFlags } from './apps/show.ts';
 import { examples } from './help.ts';
 import { outputFormats } from './output.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
@@ -67,11 +68,10 @@ function addReading(command: Making): void {
   command('operations <instance>', 'List the operations of an instance, the oldest first.')
     .addOption(outputOption())
     .action(async (name: string, flags: AppOutputFlags) => (await import('./apps/show.ts')).listOperations(name, flags));
-  command('logs <instance>', 'Print the steps of an operation, with the output of those that failed.')
+  command('logs <instance>', 'Print the steps of an operation and the end of their output, also of members that are gone.')
     .addOption(new Option('--operation <name>', 'another operation than the last one'))
-    .action(async (name: string, flags: AppOutputFlags & { operation?: string }) =>
-      (await import('./apps/show.ts')).printLogs(name, flags),
-    );
+    .addOption(new Option('--tail <lines>', 'how many lines of each step; 0 for none').default('10'))
+    .action(async (name: string, flags: LogFlags) => (await import('./apps/show.ts')).printLogs(name, flags));
   command('events <instance>', 'List the events of an instance, its members and operations.')
     .addOption(outputOption())
     .action(async (name: string, flags: AppOutputFlags) => (await import('./apps/show.ts')).listAppEvents(name, flags));

@@ -48,6 +48,7 @@ const claims: readonly PermissionClaim[] = [
 const tenantRules: readonly PolicyRule[] = [
   { apiGroups: [appsGroup], resources: [appInstanceKind.resource, appOperationKind.resource], verbs: ['*'] },
   { apiGroups: [appsGroup], resources: [appInstanceKind, appOperationKind].map(({ resource }) => `${resource}/status`), verbs: ['get'] },
+  { apiGroups: [appsGroup], resources: [`${appOperationKind.resource}/log`], verbs: ['get'] },
   // The Kubernetes API of an instance, whose roles decide what its users may do there, and shells.
   { apiGroups: [appsGroup], resources: [`${appInstanceKind.resource}/proxy`, `${appMemberKind.resource}/exec`], verbs: ['*'] },
   { apiGroups: [appsGroup], resources: [`${appInstanceKind.resource}/${adminCertificateSubresource}`], verbs: ['create'] },

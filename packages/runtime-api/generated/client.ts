@@ -1531,6 +1531,8 @@ export type AppOperation = {
       readonly state: "pending" | "running" | "succeeded" | "skipped" | "failed" | "cancelled";
       /** Name of its NodeTask, in the namespace of the node. */
       readonly task?: string;
+      /** Name of the node that its output is of. Absent if the output is a secret. */
+      readonly node?: string;
       /** How often it was tried. */
       readonly attempts?: number;
       /** How often it was tried since a person last asked for it. */

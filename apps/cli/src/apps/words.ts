@@ -25,19 +25,18 @@ export function operationLine({ spec, status }: AppOperation): string {
 export function errorLines({ code, message, member, step, task, output, userFixable, retryable }: AppError): string[] {
   const place = [member, step].filter(Boolean).join(', ');
   const hints = [userFixable && 'you can fix this', retryable && 'trying again may help'].filter(Boolean).join('; ');
-  const kept =
-    output === undefined || output === ''
-      ? []
-      : output
-          .trimEnd()
-          .split('\n')
-          .map((line) => `    | ${printable(line)}`);
   return [
     `${code}${place === '' ? '' : ` (${printable(place)})`}: ${printable(message)}`,
     ...(hints === '' ? [] : [`    ${hints}`]),
     ...(task === undefined ? [] : [`    task ${printable(task)}`]),
-    ...kept,
+    ...outputLines(output ?? ''),
   ];
+}
+
+/** Output of a step, below its line. */
+export function outputLines(output: string): string[] {
+  const text = output.trimEnd();
+  return text === '' ? [] : text.split('\n').map((line) => `    | ${printable(line)}`);
 }
 
 /** The commands by which a person goes on. */

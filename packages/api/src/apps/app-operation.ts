@@ -26,6 +26,7 @@ const step = object('One step.', {
   phase: optional(text('The phase of the instance while it runs.', { maxLength: 128 })),
   state: choice('How far it is.', ['pending', 'running', 'succeeded', 'skipped', 'failed', 'cancelled']),
   task: optional(text('Name of its NodeTask, in the namespace of the node.', { maxLength: 253 })),
+  node: optional(text('Name of the node that its output is of. Absent if the output is a secret.', { maxLength: 253 })),
   attempts: optional(integer('How often it was tried.', { minimum: 0 })),
   tries: optional(integer('How often it was tried since a person last asked for it.', { minimum: 0 })),
   nextRetryAt: optional(timestamp('When it is tried again.')),

@@ -8,6 +8,7 @@ import { Connections } from '../connect/connections.ts';
 import { KubeletClient } from '../connect/kubelet.ts';
 import { OpenStreams } from '../connect/open-streams.ts';
 import type { Tunnels } from '../connect/tunnels.ts';
+import { stepLog } from '../log-store/step-log.ts';
 import { type LogReader, type OtherStores, storedLogs } from '../log-store/stored-logs.ts';
 import { taskLog } from '../log-store/task-log.ts';
 import type { TaskReader } from '../log-store/task-reader.ts';
@@ -53,6 +54,7 @@ export function connectionsOf(
       adminCertificate(apps, reach.tunnels),
       memberShell(apps, reach),
       taskLog({ platform, tunnels: reach.tunnels, reader: taskReader, others: relays }),
+      stepLog({ objects: apps, reader: taskReader, others: relays }),
     ],
     streams: new OpenStreams(),
     storedLogs: storedLogs(logReader, relays),

@@ -44,6 +44,18 @@ test.each([
   expect(next).toMatchObject({ kind: 'report', status: { steps: states.map((state) => ({ state })) } });
 });
 
+test.each([
+  ['names the node of a step that runs, for its output', {}, 'n'],
+  ['does not name the node of a step whose output is a secret', { keepsSecret: 'token' }, undefined],
+])('%s', (_, more, node) => {
+  const open = scene(['pending', 'pending', 'pending', 'pending']);
+  const task = { metadata: { name: 'any' }, spec: {} } as unknown as NodeTask;
+  const plan = { ...open.plan, steps: [planned('look', 0, more), ...steps.slice(1)] };
+  const next = advance({ ...open, plan, task: () => task });
+  expect(next).toMatchObject({ kind: 'report', status: { steps: [{ id: 'look', state: 'running' }, {}, {}, {}] } });
+  expect(next.kind === 'report' && next.status.steps?.[0]?.node).toBe(node);
+});
+
 test('goes on after the steps that were skipped', () => {
   const next = advance(scene(['succeeded', 'skipped', 'pending', 'pending'], { init: 'agent' }));
   expect(next).toMatchObject({ kind: 'start', starts: [{ step: { id: 'process' } }] });

@@ -163,6 +163,8 @@ function begin(steps: readonly AppStep[], errors: readonly AppError[], { scene, 
       ...rest,
       state: 'running',
       task: name,
+      // Whoever reads the operation may read the output.
+      ...(plan.keepsSecret === undefined && { node: place.node }),
       attempts,
       tries: (step.tries ?? 0) + 1,
       startedAt: step.startedAt ?? formatTime(new Date(scene.now)),

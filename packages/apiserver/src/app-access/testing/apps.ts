@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto';
-import { appInstanceKind, appMemberKind, appsGroup as group, type KindDefinition, resourceSchemaSpec } from '@capstan/api';
+import {
+  appInstanceKind,
+  appMemberKind,
+  appOperationKind,
+  appsGroup as group,
+  type KindDefinition,
+  resourceSchemaSpec,
+} from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { fleetPath, platform } from '../../node-agents/testing/fleet.ts';
 import type { TestServer } from '../../testing/harness.ts';
 
 export { appsGroup as group } from '@capstan/api';
-export const appKinds: readonly KindDefinition[] = [appInstanceKind, appMemberKind];
+export const appKinds: readonly KindDefinition[] = [appInstanceKind, appMemberKind, appOperationKind];
 export const appsIn = (cluster: string): string => `/clusters/${cluster}/apis/${group}/v1alpha1/namespaces/default`;
 
 const apis = (cluster: string, version: string, resource: string): string => `/clusters/${cluster}/apis/apis.kcp.io/${version}/${resource}`;

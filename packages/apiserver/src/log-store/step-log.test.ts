@@ -1,0 +1,71 @@
+import { customResourceDefinition } from '@capstan/api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AppsOfTenants, appKinds, appsIn, group } from '../app-access/testing/apps.ts';
+import { callAs, createPlatform, enrolled, fleetPath } from '../node-agents/testing/fleet.ts';
+import { createWorkspace, type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
+
+let server: TestServer;
+let apps: AppsOfTenants;
+const tasks = `${fleetPath}/namespaces/node-n1/nodetasks`;
+const operations = (cluster: string): string => `${appsIn(cluster)}/appoperations`;
+
+/** An operation of three steps: two have run on the node n1, and the output of one is a secret. */
+async function createOperation(cluster: string): Promise<void> {
+  const body = {
+    apiVersion: `${group}/v1alpha1`,
+    kind: 'AppOperation',
+    metadata: { name: 'o' },
+    spec: { instance: 'k8s', type: 'deploy' },
+  };
+  const made = await apps.write(operations(cluster), body);
+  const step = (id: string, more: object) => ({ id, title: id, stage: 1, state: 'succeeded', task: 'app-one-1', member: 'gone', ...more });
+  const steps = [step('one', { node: 'n1' }), step('token', {}), step('new', { node: 'n1', task: 'app-two-1' })];
+  await apps.write(`${operations(cluster)}/o/status`, { ...made, status: { state: 'succeeded', steps } }, 'PUT');
+}
+
+beforeAll(async () => {
+  server = await startTestServer();
+  await createPlatform(server);
+  apps = new AppsOfTenants(server);
+  for (const cluster of ['tenant1', 'tenant2']) {
+    await createWorkspace(server, cluster);
+    await apps.write(`/clusters/${cluster}/api/v1/namespaces`, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
+  }
+  await apps.bind('tenant1');
+  for (const kind of appKinds)
+    await apps.write('/clusters/tenant2/apis/apiextensions.k8s.io/v1/customresourcedefinitions', customResourceDefinition(kind));
+  await Promise.all([apps.served('tenant1'), apps.served('tenant2')]);
+  const agent = await enrolled(server, 'n1');
+  const spec = { type: 'gpu.inspect', gpuInspect: {} };
+  const task = { apiVersion: 'fleet.capstan.dev/v1alpha1', kind: 'NodeTask', metadata: { name: 'app-one-1' }, spec };
+  const { uid } = (await apps.write(tasks, task)).metadata;
+  await callAs(server, agent, `/capstan/logs/tasks/app-one-1/${uid}/1?offset=0`, { method: 'PUT', body: { a: 1 } });
+  await server.call(`${tasks}/app-one-1`, { method: 'DELETE' });
+  for (const cluster of ['tenant1', 'tenant2']) await createOperation(cluster);
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const log = (query: string, cluster = 'tenant1', method = 'GET'): Promise<Reply> =>
+  server.call(`${operations(cluster)}/o/log${query}`, { method });
+
+describe('the output of a step', () => {
+  test('is read by the tenant, though the task is deleted, its member gone and its node away', async () => {
+    expect(await log('?step=one')).toMatchObject({ code: 200, text: '{"a":1}' });
+    expect((await log('?step=one&tailLines=0')).text).toBe('');
+  });
+
+  test.each([
+    ['?step=token', 404],
+    ['?step=new', 404],
+    ['?step=other', 400],
+    ['', 400],
+    ['?step=one&tailLines=x', 400],
+  ])('is not found at %s', async (query, code) => {
+    expect((await log(query)).code).toBe(code);
+  });
+
+  test('is not served for kinds that a tenant has defined, nor written', async () => {
+    expect((await log('?step=one', 'tenant2')).code).toBe(404);
+    expect((await log('?step=one', 'tenant1', 'POST')).code).toBeGreaterThanOrEqual(400);
+  });
+});
