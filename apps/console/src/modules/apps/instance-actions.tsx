@@ -1,8 +1,5 @@
 import { type AppInstance, appInstanceKind } from '@capstan/api';
-import { Button } from '@mantine/core';
-import { useState } from 'react';
-import { Confirm } from '../../components/confirm.tsx';
-import { Icon } from '../../components/icon.tsx';
+import { ActionButtons } from '../../components/action-buttons.tsx';
 import { useCanEach } from '../access/use-can.ts';
 import { useAction } from '../toasts/use-action.ts';
 import { deleteInstance, wish } from './actions.ts';
@@ -17,8 +14,9 @@ interface InstanceActionsProps {
 export function InstanceActions({ workspace, instance }: InstanceActionsProps) {
   const { name = '', namespace = '' } = instance.metadata;
   const place = { workspace, namespace };
-  const [asked, setAsked] = useState<'stop' | 'delete'>();
-  const [canChange, canDelete] = useCanEach(['patch', 'delete'].map((verb) => ({ ...place, verb, kind: appInstanceKind, name })));
+  const [canChange = false, canDelete = false] = useCanEach(
+    ['patch', 'delete'].map((verb) => ({ ...place, verb, kind: appInstanceKind, name })),
+  );
   const start = useAction(() => wish(place, name, { stopped: false }), { done: `${name} starts` });
   const stop = useAction(() => wish(place, name, { stopped: true }), { done: `${name} stops` });
   const goOn = useAction(() => wish(place, name, { paused: false }), { done: `${name} goes on` });
@@ -27,54 +25,37 @@ export function InstanceActions({ workspace, instance }: InstanceActionsProps) {
   const { stopped, paused } = instance.spec;
   const isDeployed = instance.status?.revision !== undefined;
   return (
-    <>
-      {canChange && paused && !isPreview(instance) && (
-        <Button variant="default" leftSection={<Icon name="play" size={13} />} loading={goOn.isPending} onClick={() => goOn.mutate()}>
-          End the pause
-        </Button>
-      )}
-      {canChange && stopped && (
-        <Button variant="default" leftSection={<Icon name="play" size={13} />} loading={start.isPending} onClick={() => start.mutate()}>
-          Start
-        </Button>
-      )}
-      {canChange && !stopped && isDeployed && (
-        <Button variant="default" leftSection={<Icon name="stop" size={13} />} loading={stop.isPending} onClick={() => setAsked('stop')}>
-          Stop
-        </Button>
-      )}
-      {canDelete && (
-        <Button
-          variant="default"
-          leftSection={<Icon name="trash" size={13} />}
-          loading={remove.isPending}
-          onClick={() => setAsked('delete')}
-        >
-          Delete
-        </Button>
-      )}
-      {asked === 'stop' && (
-        <Confirm
-          title={`Stop ${name}?`}
-          action="Stop"
-          isDangerous={false}
-          onConfirm={() => stop.mutate()}
-          onClose={() => setAsked(undefined)}
-        >
-          The services of all members stop, and their state stays on the nodes. The allocations stay yours. You can start it again.
-        </Confirm>
-      )}
-      {asked === 'delete' && (
-        <Confirm
-          title={`Delete ${name}?`}
-          action="Delete"
-          {...(isDeployed && { typed: name })}
-          onConfirm={() => remove.mutate()}
-          onClose={() => setAsked(undefined)}
-        >
-          It is removed from its nodes, with everything that it keeps there. The allocations stay yours.
-        </Confirm>
-      )}
-    </>
+    <ActionButtons
+      actions={[
+        canChange &&
+          paused &&
+          !isPreview(instance) && { label: 'End the pause', icon: 'play', isPending: goOn.isPending, run: () => goOn.mutate() },
+        canChange && stopped && { label: 'Start', icon: 'play', isPending: start.isPending, run: () => start.mutate() },
+        canChange &&
+          !stopped &&
+          isDeployed && {
+            label: 'Stop',
+            icon: 'stop',
+            isPending: stop.isPending,
+            run: () => stop.mutate(),
+            confirm: {
+              title: `Stop ${name}?`,
+              text: 'The services of all members stop, and their state stays on the nodes. The allocations stay yours. You can start it again.',
+              isDangerous: false,
+            },
+          },
+        canDelete && {
+          label: 'Delete',
+          icon: 'trash',
+          isPending: remove.isPending,
+          run: () => remove.mutate(),
+          confirm: {
+            title: `Delete ${name}?`,
+            text: 'It is removed from its nodes, with everything that it keeps there. The allocations stay yours.',
+            typed: isDeployed ? name : undefined,
+          },
+        },
+      ]}
+    />
   );
 }

@@ -1,6 +1,7 @@
 import { type AllowedAction, type App, type AppConstraint, type AppInstance, appKind, appOperationKind } from '@capstan/api';
-import { Button, Modal, Tooltip } from '@mantine/core';
+import { Button, Tooltip } from '@mantine/core';
 import { useState } from 'react';
+import { FormDialog } from '../../components/dialog.tsx';
 import form from '../../components/form.module.css';
 import { useCan } from '../access/use-can.ts';
 import { sentence } from '../format/format.ts';
@@ -109,35 +110,22 @@ function Ask({ workspace, instance, action, operation, onClose }: AskProps) {
     { done: `${title}: requested`, onDone: onClose },
   );
   return (
-    <Modal opened onClose={onClose} title={title} centered>
-      <form
-        className={form['group']}
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          setTried(true);
-          if (Object.keys(faults).length === 0) begin.mutate();
-        }}
-      >
-        <p className={form['hint']}>
-          {operation?.description ?? 'The platform begins it as soon as no other operation runs.'} On {member ?? name}.
-        </p>
-        <SchemaFields {...place} fields={fields} values={values} faults={isTried ? faults : {}} onChange={setValues} />
-        <div className={form['buttons']}>
-          <Button
-            type="submit"
-            size="sm"
-            {...(isDestructive && { color: 'red' })}
-            loading={begin.isPending}
-            {...(fields.length === 0 && { 'data-autofocus': true })}
-          >
-            {title}
-          </Button>
-          <Button variant="default" size="sm" onClick={onClose}>
-            Close
-          </Button>
-        </div>
-      </form>
-    </Modal>
+    <FormDialog
+      title={title}
+      action={title}
+      isDangerous={isDestructive === true}
+      isActionFocused={fields.length === 0}
+      isPending={begin.isPending}
+      onSubmit={() => {
+        setTried(true);
+        if (Object.keys(faults).length === 0) begin.mutate();
+      }}
+      onClose={onClose}
+    >
+      <p className={form['hint']}>
+        {operation?.description ?? 'The platform begins it as soon as no other operation runs.'} On {member ?? name}.
+      </p>
+      <SchemaFields {...place} fields={fields} values={values} faults={isTried ? faults : {}} onChange={setValues} />
+    </FormDialog>
   );
 }

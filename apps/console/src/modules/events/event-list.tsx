@@ -4,9 +4,9 @@ import { Note } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { Age } from '../format/age.tsx';
 import { eventKind } from '../kube/core-kinds.ts';
-import { useLive } from '../live/use-live.ts';
+import { useLiveMatching } from '../live/use-live.ts';
 import { FollowedView } from '../problems/views.tsx';
-import { type EventRow, rowsOf } from './events.ts';
+import { type EventObject, type EventRow, rowsOf, selectorsOf } from './events.ts';
 
 const columns: readonly Column<EventRow>[] = [
   {
@@ -25,19 +25,27 @@ const columns: readonly Column<EventRow>[] = [
   { id: 'count', header: 'Count', value: ({ count }) => count, align: 'end', wideOnly: true },
   { id: 'at', header: 'Last seen', value: ({ at }) => at, cell: ({ at }) => <Age of={at} />, align: 'end' },
 ];
+const columnsWithObject: readonly Column<EventRow>[] = [
+  columns[0]!,
+  { id: 'about', header: 'About', value: ({ about }) => about, wideOnly: true },
+  ...columns.slice(1),
+];
 const newestFirst = { id: 'at', desc: true };
 
 interface EventListProps {
   readonly workspace: string;
   readonly namespace?: string;
-  readonly kind: string;
-  readonly name: string;
+  /** The object of the page first, then those that belong to it. */
+  readonly objects: readonly EventObject[];
 }
 
-/** The events of one object, live. */
-export function EventList({ workspace, namespace, kind, name }: EventListProps) {
-  const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
-  const events = useLive(eventKind, { workspace, ...(namespace !== undefined && { namespace }), fieldSelector });
+/** The events of an object and of everything that belongs to it, live. */
+export function EventList({ workspace, namespace, objects }: EventListProps) {
+  const events = useLiveMatching(eventKind, {
+    workspace,
+    ...(namespace !== undefined && { namespace }),
+    fieldSelectors: selectorsOf(objects),
+  });
   const rows = useMemo(() => (events.state === 'content' ? rowsOf(events.content) : []), [events]);
   return (
     <FollowedView of={events} what="events">
@@ -45,7 +53,13 @@ export function EventList({ workspace, namespace, kind, name }: EventListProps) 
         rows.length === 0 ? (
           <Note>No events. They are kept for an hour; the conditions say how things are now.</Note>
         ) : (
-          <DataTable label="Events" columns={columns} rows={rows} idOf={({ id }) => id} sortBy={newestFirst} />
+          <DataTable
+            label="Events"
+            columns={objects.length === 1 ? columns : columnsWithObject}
+            rows={rows}
+            idOf={({ id }) => id}
+            sortBy={newestFirst}
+          />
         )
       }
     </FollowedView>

@@ -1,5 +1,5 @@
 import type { KindDefinition, KindReference, ObjectOf } from '@capstan/api';
-import { useCallback, useMemo, useSyncExternalStore } from 'react';
+import { useCallback, useMemo, useRef, useSyncExternalStore } from 'react';
 import { listPath, type Place, reportSignedOut } from '../kube/client.ts';
 import { troubleOfEnd } from '../session/trouble.ts';
 import { type Link, LiveConnection, type LiveSocket, type StreamEnd } from './connection.ts';
@@ -40,6 +40,27 @@ function useFollowed(request: LiveRequest | undefined): Followed<unknown> {
   return useSyncExternalStore(subscribe, () => (request === undefined ? nothing : live().read(request)));
 }
 
+const sameAll = (one: readonly unknown[], other: readonly unknown[]): boolean =>
+  one.length === other.length && one.every((item, index) => item === other[index]);
+
+/** Follows several things at once. */
+function useFollowedEach(requests: readonly LiveRequest[]): readonly Followed<unknown>[] {
+  const last = useRef<readonly Followed<unknown>[]>([]);
+  const subscribe = useCallback(
+    (listener: () => void) => {
+      const ends = requests.map((request) => live().follow(request, listener));
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+    [requests],
+  );
+  return useSyncExternalStore(subscribe, () => {
+    const now = requests.map((request) => live().read(request));
+    return sameAll(now, last.current) ? last.current : (last.current = now);
+  });
+}
+
 export type LiveItems<T> = Followed<readonly T[]>;
 
 /** The type of the objects of a kind, which may be defined in this platform or only referred to. */
@@ -60,6 +81,21 @@ export function useLive<K extends KindReference>(
     [path, fieldSelector, labelSelector],
   );
   return useFollowed(request) as LiveItems<ObjectIn<K>>;
+}
+
+/** Follows the objects of a kind that match one of several selectors. What some of the lists lack does not hide the others. */
+export function useLiveMatching<K extends KindReference>(
+  kind: K,
+  { fieldSelectors, ...place }: Place & { readonly fieldSelectors: readonly string[] },
+): LiveItems<ObjectIn<K>> {
+  const path = listPath(kind, place);
+  const wanted = fieldSelectors.join('\n');
+  const requests = useMemo(() => wanted.split('\n').map((fieldSelector) => ({ path, fieldSelector })), [path, wanted]);
+  const lists = useFollowedEach(requests) as readonly LiveItems<ObjectIn<K>>[];
+  return useMemo(() => {
+    const known = lists.flatMap((list) => (list.state === 'content' ? list.content : []));
+    return lists.some(({ state }) => state === 'content') ? { state: 'content', content: known } : (lists[0] ?? nothing);
+  }, [lists]);
 }
 
 /** Follows one object. `content` is undefined if there is none. */

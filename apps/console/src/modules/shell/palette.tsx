@@ -75,7 +75,7 @@ function useChoices(): readonly Choice[] {
       .map(
         (path): Choice => ({ id: path, label: path, note: 'workspace', icon: 'switch', to: '/w/$workspace', params: { workspace: path } }),
       );
-    return [...pages, create, ...catalog, ...objects, ...workspaces];
+    return [...pages, ...(units.state === 'content' ? [create] : []), ...catalog, ...objects, ...workspaces];
   }, [workspace, isPlatformOwner, units, instances, apps, storages, nodes]);
 }
 

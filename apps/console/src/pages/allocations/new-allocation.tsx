@@ -1,6 +1,7 @@
 import { type Allocation, allocationKind, offeringKind } from '@capstan/api';
-import { Button, Modal, NumberInput, Select, TextInput } from '@mantine/core';
+import { NumberInput, Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { FormDialog } from '../../components/dialog.tsx';
 import form from '../../components/form.module.css';
 import { kubeClient } from '../../modules/kube/client.ts';
 import { useLive } from '../../modules/live/use-live.ts';
@@ -29,36 +30,32 @@ export function NewAllocation({ workspace, onClose }: { readonly workspace: stri
     { done: `${name} was ordered`, onDone: onClose },
   );
   return (
-    <Modal opened onClose={onClose} title="Order GPUs" centered>
-      <form
-        className={form['group']}
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.mutate();
-        }}
-      >
-        <p className={form['hint']}>
-          Units order by themselves. An order of your own keeps its devices until you release it, and counts all that time.
-        </p>
-        <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
-        <Select
-          label="Offering"
-          data={known.map((one) => ({ value: one.metadata.name!, label: `${one.metadata.name} · ${offeringWords(one)}` }))}
-          value={offering}
-          onChange={setOffering}
-        />
-        <NumberInput
-          label="Nodes"
-          description="All of them or none."
-          min={1}
-          max={1024}
-          value={nodes}
-          onChange={(value) => setNodes(Number(value) || 1)}
-        />
-        <Button type="submit" size="sm" disabled={!isGood} loading={create.isPending}>
-          Order
-        </Button>
-      </form>
-    </Modal>
+    <FormDialog
+      title="Order GPUs"
+      action="Order"
+      isDisabled={!isGood}
+      isPending={create.isPending}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <p className={form['hint']}>
+        Units order by themselves. An order of your own keeps its devices until you release it, and counts all that time.
+      </p>
+      <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
+      <Select
+        label="Offering"
+        data={known.map((one) => ({ value: one.metadata.name!, label: `${one.metadata.name} · ${offeringWords(one)}` }))}
+        value={offering}
+        onChange={setOffering}
+      />
+      <NumberInput
+        label="Nodes"
+        description="All of them or none."
+        min={1}
+        max={1024}
+        value={nodes}
+        onChange={(value) => setNodes(Number(value) || 1)}
+      />
+    </FormDialog>
   );
 }

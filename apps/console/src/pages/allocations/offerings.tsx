@@ -1,7 +1,8 @@
 import { type Offering, offeringKind, platformWorkspace } from '@capstan/api';
-import { Button, Checkbox, Modal, NumberInput, TextInput } from '@mantine/core';
+import { Button, Checkbox, NumberInput, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Column, DataTable } from '../../components/data-table.tsx';
+import { FormDialog } from '../../components/dialog.tsx';
 import form from '../../components/form.module.css';
 import { Icon } from '../../components/icon.tsx';
 import { Section } from '../../components/page.tsx';
@@ -60,62 +61,58 @@ function NewOffering({ onClose }: { readonly onClose: () => void }) {
     onDone: onClose,
   });
   return (
-    <Modal opened onClose={onClose} title="New offering" centered>
-      <form
-        className={form['group']}
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.mutate();
-        }}
-      >
+    <FormDialog
+      title="New offering"
+      action="Offer"
+      isDisabled={fault !== undefined}
+      isPending={create.isPending}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Name"
+        placeholder="h100-4"
+        value={draft.name}
+        onChange={(event) => change({ name: event.currentTarget.value })}
+        data-autofocus
+      />
+      <div className={form['row']}>
+        <NumberInput label="GPUs" min={0} max={1024} value={draft.gpus} onChange={(gpus) => change({ gpus: Number(gpus) || 0 })} />
         <TextInput
-          label="Name"
-          placeholder="h100-4"
-          value={draft.name}
-          onChange={(event) => change({ name: event.currentTarget.value })}
-          data-autofocus
+          label="Model"
+          placeholder="any"
+          value={draft.model}
+          onChange={(event) => change({ model: event.currentTarget.value.trim() })}
         />
-        <div className={form['row']}>
-          <NumberInput label="GPUs" min={0} max={1024} value={draft.gpus} onChange={(gpus) => change({ gpus: Number(gpus) || 0 })} />
-          <TextInput
-            label="Model"
-            placeholder="any"
-            value={draft.model}
-            onChange={(event) => change({ model: event.currentTarget.value.trim() })}
-          />
-        </div>
-        <Checkbox
-          label="Connected by NVLink"
-          checked={draft.isLinked}
-          disabled={draft.gpus < 2}
-          onChange={(event) => change({ isLinked: event.currentTarget.checked })}
+      </div>
+      <Checkbox
+        label="Connected by NVLink"
+        checked={draft.isLinked}
+        disabled={draft.gpus < 2}
+        onChange={(event) => change({ isLinked: event.currentTarget.checked })}
+      />
+      <Checkbox
+        label="A whole node, and nobody else on it"
+        checked={draft.isWhole}
+        onChange={(event) => change({ isWhole: event.currentTarget.checked })}
+      />
+      <div className={form['row']}>
+        <TextInput
+          label="Cores"
+          placeholder="the share of the GPUs"
+          disabled={draft.isWhole}
+          value={draft.cpu}
+          onChange={(event) => change({ cpu: event.currentTarget.value.trim() })}
         />
-        <Checkbox
-          label="A whole node, and nobody else on it"
-          checked={draft.isWhole}
-          onChange={(event) => change({ isWhole: event.currentTarget.checked })}
+        <TextInput
+          label="Memory"
+          placeholder="the share of the GPUs"
+          disabled={draft.isWhole}
+          value={draft.memory}
+          onChange={(event) => change({ memory: event.currentTarget.value.trim() })}
         />
-        <div className={form['row']}>
-          <TextInput
-            label="Cores"
-            placeholder="the share of the GPUs"
-            disabled={draft.isWhole}
-            value={draft.cpu}
-            onChange={(event) => change({ cpu: event.currentTarget.value.trim() })}
-          />
-          <TextInput
-            label="Memory"
-            placeholder="the share of the GPUs"
-            disabled={draft.isWhole}
-            value={draft.memory}
-            onChange={(event) => change({ memory: event.currentTarget.value.trim() })}
-          />
-        </div>
-        {fault !== undefined && draft.name !== '' && <p className={form['fault']}>{fault}</p>}
-        <Button type="submit" size="sm" disabled={fault !== undefined} loading={create.isPending}>
-          Offer
-        </Button>
-      </form>
-    </Modal>
+      </div>
+      {fault !== undefined && draft.name !== '' && <p className={form['fault']}>{fault}</p>}
+    </FormDialog>
   );
 }

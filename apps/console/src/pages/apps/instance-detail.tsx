@@ -1,4 +1,4 @@
-import { type AppInstance, appInstanceKind } from '@capstan/api';
+import { type AppInstance, allocationKind, appInstanceKind, appMemberKind } from '@capstan/api';
 import { Link, useParams } from '@tanstack/react-router';
 import { LinkedTabs } from '../../components/linked-tabs.tsx';
 import { Page } from '../../components/page.tsx';
@@ -6,6 +6,7 @@ import { Empty } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { InstanceActions } from '../../modules/apps/instance-actions.tsx';
 import { stateOf } from '../../modules/apps/state.ts';
+import { useMembers } from '../../modules/apps/use-parts.ts';
 import { EventList } from '../../modules/events/event-list.tsx';
 import { useLiveObject } from '../../modules/live/use-live.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
@@ -45,8 +46,6 @@ export function InstanceDetail() {
 }
 
 function InstanceTabs(props: { readonly workspace: string; readonly instance: AppInstance }) {
-  const { workspace, instance } = props;
-  const { name = '', namespace = '' } = instance.metadata;
   return (
     <LinkedTabs
       tabs={[
@@ -57,9 +56,20 @@ function InstanceTabs(props: { readonly workspace: string; readonly instance: Ap
         {
           id: 'events',
           label: 'Events',
-          content: () => <EventList workspace={workspace} namespace={namespace} kind={appInstanceKind.kind} name={name} />,
+          content: () => <InstanceEvents {...props} />,
         },
       ]}
     />
   );
+}
+
+/** The events of the instance, of its members, and of the allocations that they are on. */
+function InstanceEvents(props: { readonly workspace: string; readonly instance: AppInstance }) {
+  const { name = '', namespace = '' } = props.instance.metadata;
+  const members = useMembers(props);
+  const parts = (members.state === 'content' ? members.content : []).flatMap(({ metadata, spec }) => [
+    { kind: appMemberKind.kind, name: metadata.name! },
+    { kind: allocationKind.kind, name: spec.allocation },
+  ]);
+  return <EventList workspace={props.workspace} namespace={namespace} objects={[{ kind: appInstanceKind.kind, name }, ...parts]} />;
 }

@@ -1,8 +1,9 @@
 import { gpuNodeKind, platformWorkspace } from '@capstan/api';
-import { Button, Modal, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Command } from '../../components/copy.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import form from '../../components/form.module.css';
 import { Status } from '../../components/status.tsx';
 import { enroll } from '../../modules/fleet/enrollment.ts';
@@ -16,7 +17,7 @@ export function EnrollDialog({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('');
   const invite = useMutation({ mutationFn: () => enroll(name, minutes) });
   return (
-    <Modal opened onClose={onClose} title="Add a machine to the fleet" size="xl" centered closeOnClickOutside={false}>
+    <Dialog title="Add a machine to the fleet" size="xl" isKept onClose={onClose}>
       {invite.data === undefined ? (
         <form
           className={form['group']}
@@ -52,7 +53,7 @@ export function EnrollDialog({ onClose }: { readonly onClose: () => void }) {
           <Joined name={name} />
         </div>
       )}
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -86,7 +86,7 @@ function NodeFacts({ cells }: { readonly cells: NodeCells }) {
         <Tasks node={node.metadata.name!} />
       </Section>
       <Section title="Events">
-        <EventList workspace={platformWorkspace} kind="GPUNode" name={node.metadata.name!} />
+        <EventList workspace={platformWorkspace} objects={[{ kind: 'GPUNode', name: node.metadata.name! }]} />
       </Section>
     </>
   );

@@ -5,6 +5,7 @@ import { Icon } from '../../components/icon.tsx';
 import { Page, Section } from '../../components/page.tsx';
 import { Empty, Note } from '../../components/states.tsx';
 import { useCan } from '../../modules/access/use-can.ts';
+import { useLive } from '../../modules/live/use-live.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { usePerson } from '../../modules/session/person.ts';
 import { useWorkloads } from '../../modules/workloads/use-workloads.ts';
@@ -16,10 +17,11 @@ import { WorkspacesBelow } from './workspaces-below.tsx';
 export function Home() {
   const workspace = useWorkspace();
   const workloads = useWorkloads(workspace);
+  const units = useLive(gpuUnitKind, { workspace });
   const canCreate = useCan({ workspace, namespace: 'default', verb: 'create', kind: gpuUnitKind });
   const { isPlatformOwner } = usePerson();
   const hasNoUnits = workloads.state === 'error' && workloads.status.code === 404;
-  const create = canCreate && (
+  const create = canCreate && units.state === 'content' && (
     <Button component={Link} to={`/w/${workspace}/units/new`} leftSection={<Icon name="plus" size={13} />}>
       New unit
     </Button>

@@ -97,7 +97,7 @@ function StorageFacts({ workspace, storage }: { readonly workspace: string; read
         </Section>
       )}
       <Section title="Events">
-        <EventList workspace={workspace} namespace={namespace} kind={gpuStorageKind.kind} name={name} />
+        <EventList workspace={workspace} namespace={namespace} objects={[{ kind: gpuStorageKind.kind, name }]} />
       </Section>
     </>
   );

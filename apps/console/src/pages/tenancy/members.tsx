@@ -1,8 +1,8 @@
-import { Button, Modal, Select, TextInput } from '@mantine/core';
+import { Button, Select, TextInput } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { Confirm } from '../../components/confirm.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import form from '../../components/form.module.css';
+import { FormDialog } from '../../components/dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Section } from '../../components/page.tsx';
 import { Empty } from '../../components/states.tsx';
@@ -96,33 +96,29 @@ function AddMember({ workspace, onClose }: { readonly workspace: string; readonl
     },
   );
   return (
-    <Modal opened onClose={onClose} title="Add a member" centered>
-      <form
-        className={form['group']}
-        onSubmit={(event) => {
-          event.preventDefault();
-          add.mutate();
-        }}
-      >
-        <Select
-          label="Kind"
-          data={['User', 'Group']}
-          value={kind}
-          allowDeselect={false}
-          onChange={(chosen) => setKind(chosen as typeof kind)}
-        />
-        <TextInput
-          label="Name"
-          description="As the API server knows it. “capstan whoami” prints yours."
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          data-autofocus
-        />
-        <Select label="Role" data={[...roles]} value={role} allowDeselect={false} onChange={(chosen) => setRole(chosen ?? role)} />
-        <Button type="submit" size="sm" disabled={name.trim() === ''} loading={add.isPending}>
-          Add
-        </Button>
-      </form>
-    </Modal>
+    <FormDialog
+      title="Add a member"
+      action="Add"
+      isDisabled={name.trim() === ''}
+      isPending={add.isPending}
+      onSubmit={() => add.mutate()}
+      onClose={onClose}
+    >
+      <Select
+        label="Kind"
+        data={['User', 'Group']}
+        value={kind}
+        allowDeselect={false}
+        onChange={(chosen) => setKind(chosen as typeof kind)}
+      />
+      <TextInput
+        label="Name"
+        description="As the API server knows it. “capstan whoami” prints yours."
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        data-autofocus
+      />
+      <Select label="Role" data={[...roles]} value={role} allowDeselect={false} onChange={(chosen) => setRole(chosen ?? role)} />
+    </FormDialog>
   );
 }

@@ -1,7 +1,7 @@
 import { rootCluster, type Workspace, workspaceKind } from '@capstan/api';
-import { Button, Modal, Select, TextInput } from '@mantine/core';
+import { Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import form from '../../components/form.module.css';
+import { FormDialog } from '../../components/dialog.tsx';
 import { kubeClient } from '../../modules/kube/client.ts';
 import { useAction } from '../../modules/toasts/use-action.ts';
 
@@ -28,20 +28,16 @@ export function NewWorkspace({ workspace, onClose }: { readonly workspace: strin
     { done: `${name} was created`, onDone: onClose },
   );
   return (
-    <Modal opened onClose={onClose} title={`New workspace in ${workspace}`} centered>
-      <form
-        className={form['group']}
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.mutate();
-        }}
-      >
-        <TextInput label="Name" placeholder="vision" value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
-        <Select label="Type" data={types} value={type} allowDeselect={false} onChange={(chosen) => setType(chosen ?? type)} />
-        <Button type="submit" size="sm" disabled={!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name)} loading={create.isPending}>
-          Create
-        </Button>
-      </form>
-    </Modal>
+    <FormDialog
+      title={`New workspace in ${workspace}`}
+      action="Create"
+      isDisabled={!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name)}
+      isPending={create.isPending}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <TextInput label="Name" placeholder="vision" value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
+      <Select label="Type" data={types} value={type} allowDeselect={false} onChange={(chosen) => setType(chosen ?? type)} />
+    </FormDialog>
   );
 }

@@ -1,9 +1,9 @@
 import { type FleetQuota, fleetQuotaKind, platformWorkspace } from '@capstan/api';
-import { Button, Modal, NumberInput, TextInput } from '@mantine/core';
+import { Button, NumberInput, TextInput } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { Confirm } from '../../components/confirm.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import form from '../../components/form.module.css';
+import { FormDialog } from '../../components/dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Section } from '../../components/page.tsx';
 import { Empty, Note } from '../../components/states.tsx';
@@ -122,33 +122,30 @@ function AddQuota({ workspace, onClose }: { readonly workspace: string; readonly
     { done: `${path} is limited`, onDone: onClose },
   );
   return (
-    <Modal opened onClose={onClose} title="Limit a workspace" centered>
-      <form
-        className={form['group']}
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.mutate();
-        }}
-      >
-        <TextInput
-          label="Workspace"
-          description="Such as root:acme, or user:ann for a home."
-          value={path}
-          onChange={(event) => setPath(event.currentTarget.value.trim())}
-        />
-        <NumberInput label="GPUs of all models" placeholder="no limit" min={0} value={gpus} onChange={setGpus} />
-        <TextInput
-          label="GPUs by model"
-          placeholder="H100=8, H200=4"
-          value={modelText}
-          error={models === undefined ? 'Such as H100=8, H200=4' : undefined}
-          onChange={(event) => setModelText(event.currentTarget.value)}
-        />
-        <NumberInput label="Allocations" placeholder="no limit" min={0} value={allocations} onChange={setAllocations} />
-        <Button type="submit" size="sm" disabled={!isGood} loading={create.isPending}>
-          Limit
-        </Button>
-      </form>
-    </Modal>
+    <FormDialog
+      title="Limit a workspace"
+      action="Limit"
+      isDisabled={!isGood}
+      isPending={create.isPending}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Workspace"
+        description="Such as root:acme, or user:ann for a home."
+        value={path}
+        onChange={(event) => setPath(event.currentTarget.value.trim())}
+        data-autofocus
+      />
+      <NumberInput label="GPUs of all models" placeholder="no limit" min={0} value={gpus} onChange={setGpus} />
+      <TextInput
+        label="GPUs by model"
+        placeholder="H100=8, H200=4"
+        value={modelText}
+        error={models === undefined ? 'Such as H100=8, H200=4' : undefined}
+        onChange={(event) => setModelText(event.currentTarget.value)}
+      />
+      <NumberInput label="Allocations" placeholder="no limit" min={0} value={allocations} onChange={setAllocations} />
+    </FormDialog>
   );
 }

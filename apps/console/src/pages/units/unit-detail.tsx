@@ -1,4 +1,4 @@
-import { type GPUUnit, gpuUnitKind } from '@capstan/api';
+import { allocationKind, type GPUUnit, gpuUnitKind } from '@capstan/api';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo } from 'react';
 import { LinkedTabs } from '../../components/linked-tabs.tsx';
@@ -91,9 +91,18 @@ function UnitTabs({ workspace, unit }: { readonly workspace: string; readonly un
     { isOffered: canEnter && canGetExec, id: 'terminal', label: 'Terminal', content: () => <Shell workspace={workspace} unit={unit} /> },
     { isOffered: canEnter && canGetExec, id: 'files', label: 'Files', content: () => <Files workspace={workspace} unit={unit} /> },
     { isOffered: canMeasure, id: 'metrics', label: 'Metrics', content: () => <UnitMetrics {...place} name={name} /> },
-    { isOffered: true, id: 'events', label: 'Events', content: () => <EventList {...place} kind={gpuUnitKind.kind} name={name} /> },
+    { isOffered: true, id: 'events', label: 'Events', content: () => <UnitEvents workspace={workspace} unit={unit} /> },
   ];
   return <LinkedTabs tabs={tabs.filter(({ isOffered }) => isOffered)} />;
+}
+
+/** The events of the unit, of the Pod that shows it, and of its allocation. */
+function UnitEvents({ workspace, unit }: { readonly workspace: string; readonly unit: GPUUnit }) {
+  const { name = '', namespace = '' } = unit.metadata;
+  const { allocation } = unit.status ?? {};
+  const own = allocation === undefined ? [] : [{ kind: allocationKind.kind, name: allocation }];
+  const objects = [{ kind: gpuUnitKind.kind, name }, { kind: 'Pod', name }, ...own];
+  return <EventList workspace={workspace} namespace={namespace} objects={objects} />;
 }
 
 /** Another run of the program has another output. */
