@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { patience, type Visit } from './browser.ts';
 import { pages } from './pages.ts';
-import { ConsolePlatform } from './platform.ts';
+import { ConsolePlatform, workspace } from './platform.ts';
 
 await buildCapstan();
 
@@ -111,5 +111,105 @@ describeUnless(await skipReason(['chromium']), 'the pages of the console', () =>
       await expect.poll(() => page.getByRole('dialog').count(), { timeout: patience }).toBe(0);
       await expect.poll(async () => (await focused()).trim(), { timeout: patience }).toBe('Delete');
     });
+
+    test.each([
+      ['/allocations', 'New offering'],
+      ['/allocations', 'Order GPUs'],
+      ['/storages', 'New storage'],
+      ['/fleet', 'Add a machine'],
+      ['/tenancy?tab=members', 'Add a member'],
+      ['/tenancy?tab=quotas', 'Limit a workspace'],
+      ['/tenancy?tab=workspaces', 'New workspace'],
+    ])('the dialog at %s of %s begins in its first field, and returns the focus', async (path, label) => {
+      const { page } = visit;
+      await page.goto(`${platform.url}/w/${label === 'New workspace' ? 'root:main' : workspace}${path}`);
+      const button = page.getByRole('button', { name: label }).first();
+      await button.focus();
+      await page.keyboard.press('Enter');
+      await expect.poll(() => page.evaluate('document.activeElement.tagName'), { timeout: patience }).toBe('INPUT');
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await expect.poll(async () => (await focused()).trim(), { timeout: patience }).toBe(label);
+    });
+  });
+
+  test('an organization offers no new unit, because units run in the projects below it', async () => {
+    await using visit = await platform.ownerVisit();
+    const { page } = visit;
+    await page.goto(`${platform.url}/w/root:main`);
+    await page.getByText('Nothing runs in root:main itself').waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await page.getByRole('link', { name: 'New unit' }).count()).toBe(0);
+  });
+
+  test('the events of a unit include those of its Pod and of its allocation', async () => {
+    await using visit = await platform.ownerVisit();
+    const { page } = visit;
+    const involvedObject = { kind: 'Pod', namespace: 'default', name: 'waits' };
+    const event = { metadata: { name: 'of-the-pod' }, involvedObject, reason: 'Noted', message: 'somebody noted it', type: 'Normal' };
+    await platform.kube('/api/v1/namespaces/default/events', { method: 'POST', body: event });
+    await page.goto(platform.at('/units/default/waits?tab=events'));
+    const row = page.getByRole('table', { name: 'Events' }).getByRole('row').filter({ hasText: 'somebody noted it' });
+    await row.getByText('Pod waits').waitFor();
+    await page.getByText(/^Allocation waits-/).waitFor();
+  });
+
+  test('a list of 10,000 units draws only the rows near the visible ones, to its end', async () => {
+    await using visit = await platform.ownerVisit();
+    const { page, complaints } = visit;
+    const path = '/apis/compute.capstan.dev/v1alpha1/namespaces/default/gpuunits/waits';
+    const unit = (await platform.kube(path)) as { metadata: object };
+    const items = Array.from({ length: 10_000 }, (_, index) => {
+      const name = `many-${String(index).padStart(4, '0')}`;
+      return { ...unit, metadata: { ...unit.metadata, name, uid: name } };
+    });
+    await page.routeWebSocket(/\/live$/, (stream) => {
+      const server = stream.connectToServer();
+      stream.onMessage((text) => {
+        const message = JSON.parse(String(text)) as { add?: string; path?: string };
+        if (message.path?.endsWith('/gpuunits') === true) stream.send(JSON.stringify({ key: message.add, type: 'list', items }));
+        else server.send(text);
+      });
+    });
+    await page.goto(platform.at('/units'));
+    const table = page.locator('main').getByRole('table').first();
+    await table.getByText('many-0000').waitFor();
+    expect(await table.getAttribute('aria-rowcount')).toBe('10001');
+    const drawn: number[] = [];
+    for (let share = 0; share <= 1; share += 0.1) {
+      await table.evaluate((element, to) => {
+        const scroller = (element as { parentElement: { scrollTop: number; scrollHeight: number } }).parentElement;
+        scroller.scrollTop = scroller.scrollHeight * to;
+      }, share);
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      drawn.push(await table.getByRole('row').count());
+    }
+    await table.getByText('many-9999').waitFor();
+    expect(Math.max(...drawn)).toBeLessThan(100);
+    expect(Math.min(...drawn)).toBeGreaterThan(10);
+    expect(complaints).toEqual([]);
+  });
+
+  test('the editor completes fields and values from the schema of the kind', async () => {
+    await using visit = await platform.ownerVisit();
+    const { page, complaints } = visit;
+    await page.goto(platform.at('/api/new'));
+    const editor = page.getByRole('textbox', { name: 'YAML' });
+    await editor.click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText('apiVersion: compute.capstan.dev/v1alpha1\nkind: GPUUnit\nmetadata:\n  name: typed\nspec:\n  ');
+    for (const [typed, option] of [
+      ['netw', /^network/],
+      ['N', /^None/],
+    ] as const) {
+      await page.keyboard.type(typed);
+      await page.getByRole('option', { name: option, selected: true }).waitFor();
+      // Keys are ignored for a moment, so that a list that just appeared does not take them.
+      await page.waitForTimeout(200);
+      await page.keyboard.press('Enter');
+      await page.getByRole('option').first().waitFor({ state: 'detached' });
+    }
+    expect(await editor.textContent()).toContain('  network: None');
+    expect(complaints).toEqual([]);
   });
 });

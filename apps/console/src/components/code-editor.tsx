@@ -1,3 +1,4 @@
+import { autocompletion, type Completion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
@@ -25,6 +26,10 @@ const look = EditorView.theme({
   '&.cm-focused': { outline: 'none' },
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--selected) !important' },
   '.cm-panels': { backgroundColor: 'var(--raised)', color: 'var(--text)' },
+  '.cm-tooltip': { backgroundColor: 'var(--raised)', color: 'var(--text)', border: '1px solid var(--line)', borderRadius: '6px' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--selected)', color: 'var(--text)' },
+  '.cm-completionDetail': { color: 'var(--text-soft)', fontStyle: 'normal' },
+  '.cm-completionInfo': { maxWidth: '360px', fontFamily: 'var(--font-text)', whiteSpace: 'pre-wrap' },
   '.cm-changedLine': { backgroundColor: 'var(--good-soft) !important' },
   '.cm-deletedChunk': { backgroundColor: 'var(--bad-soft) !important' },
   '.cm-changedText': { background: 'color-mix(in srgb, var(--good) 30%, transparent) !important' },
@@ -44,22 +49,44 @@ const editing: Extension = [
   EditorView.contentAttributes.of({ 'aria-label': 'YAML', tabindex: '0' }),
 ];
 
+/** Texts that can be inserted at a place. */
+export interface EditorCompletions {
+  /** Where the word begins that they replace. */
+  readonly from: number;
+  readonly options: readonly { readonly label: string; readonly detail: string; readonly info: string; readonly insert: string }[];
+}
+
 interface EditorProps {
   readonly text: string;
   readonly isReadOnly?: boolean;
   /** Shows the differences from this text. */
   readonly before?: string | undefined;
   readonly onChange?: (text: string) => void;
+  readonly complete?: ((text: string, position: number) => Promise<EditorCompletions | undefined>) | undefined;
+}
+
+type Complete = NonNullable<EditorProps['complete']>;
+
+/** Suggestions while somebody types a word, and everywhere with Ctrl+Space. */
+async function completionsOf(complete: Complete, { state, pos, explicit }: CompletionContext): Promise<CompletionResult | null> {
+  const found = await complete(state.doc.toString(), pos);
+  if (found === undefined || found.options.length === 0 || (!explicit && found.from === pos)) return null;
+  const options = found.options.map(
+    ({ label, detail, info, insert }): Completion => ({ label, detail, apply: insert, ...(info !== '' && { info }) }),
+  );
+  return { from: found.from, options, validFor: /^[\w./-]*$/ };
 }
 
 /**
  * An editor for YAML. It is in a shadow tree, where its library uses constructed style sheets: the policy of the pages forbids style elements.
  */
-export function CodeEditor({ text, isReadOnly = false, before, onChange }: EditorProps) {
+export function CodeEditor({ text, isReadOnly = false, before, onChange, complete }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const latest = useRef(onChange);
   latest.current = onChange;
+  const completing = useRef(complete);
+  completing.current = complete;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another text replaces the one in the editor, below.
   useEffect(() => {
@@ -75,6 +102,10 @@ export function CodeEditor({ text, isReadOnly = false, before, onChange }: Edito
           syntaxHighlighting(colours),
           look,
           EditorState.readOnly.of(isReadOnly),
+          autocompletion({
+            icons: false,
+            override: [(context) => (completing.current === undefined ? null : completionsOf(completing.current, context))],
+          }),
           ...(before === undefined
             ? []
             : [unifiedMergeView({ original: before, mergeControls: false, collapseUnchanged: { margin: 3, minSize: 6 } })]),

@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject } from '@capstan/machinery/objects';
+import type { Json, JsonObject } from '@capstan/machinery/objects';
+import { fieldsOf, textOf } from '../json/reading.ts';
 
 /** A field of a form, made from a JSON schema. */
 export interface SchemaField {
@@ -24,8 +25,6 @@ export type FieldValue = string | boolean | readonly string[];
 export type FieldValues = Readonly<Record<string, FieldValue>>;
 export type FieldFaults = Readonly<Record<string, string>>;
 
-const fieldsOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
 /** The fields of an object's schema, the required ones first. */

@@ -6,10 +6,13 @@ import { Loading } from '../../components/states.tsx';
 import { messageOf } from '../toasts/toasts.ts';
 import { objectIn, textOf } from './document.ts';
 import styles from './object-editor.module.css';
+import { useCompletions } from './use-completions.ts';
 
 const CodeEditor = lazy(async () => ({ default: (await import('../../components/code-editor.tsx')).CodeEditor }));
 
 interface ObjectEditorProps {
+  /** Whose schemas complete the text. */
+  readonly workspace: string;
   /** The text to begin with. */
   readonly initial: string;
   /** The object on the server, as text; undefined for a new one. */
@@ -23,8 +26,9 @@ interface ObjectEditorProps {
 }
 
 /** YAML with a server-side dry run: the differences show what would really be stored, with defaults and the changes of webhooks. */
-export function ObjectEditor({ initial, stored, mayWrite, action, write, onWritten }: ObjectEditorProps) {
+export function ObjectEditor({ workspace, initial, stored, mayWrite, action, write, onWritten }: ObjectEditorProps) {
   const [text, setText] = useState(initial);
+  const complete = useCompletions(workspace);
   const [outcome, setOutcome] = useState<string>();
   const preview = useMutation({ mutationFn: async () => textOf(await write(objectIn(text), true)), onSuccess: setOutcome });
   const apply = useMutation({ mutationFn: () => write(objectIn(text), false), onSuccess: onWritten });
@@ -47,7 +51,7 @@ export function ObjectEditor({ initial, stored, mayWrite, action, write, onWritt
           {isPreview ? (
             <CodeEditor key="preview" text={outcome} before={stored ?? ''} isReadOnly />
           ) : (
-            <CodeEditor key="text" text={text} isReadOnly={!mayWrite} onChange={setText} />
+            <CodeEditor key="text" text={text} isReadOnly={!mayWrite} onChange={setText} complete={mayWrite ? complete : undefined} />
           )}
         </Suspense>
       </div>

@@ -54,6 +54,7 @@ export function NewObject() {
       }
     >
       <ObjectEditor
+        workspace={workspace}
         initial={example}
         mayWrite
         action="Apply"

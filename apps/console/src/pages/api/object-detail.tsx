@@ -86,6 +86,7 @@ export function ObjectDetail() {
         <AskedView of={object} what={resource}>
           {(content) => (
             <ObjectEditor
+              workspace={workspace}
               key={content.metadata.resourceVersion}
               initial={textOf(content)}
               stored={textOf(content)}
