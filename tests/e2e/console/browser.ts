@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { requireTool } from '@capstan/testbed';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
@@ -37,4 +39,14 @@ export async function openVisit(browser: Browser, options: BrowserContextOptions
   });
   page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
   return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() };
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Rules that a page breaks badly, each with the elements that do. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(`${axe};0`);
+  return page.evaluate<string[]>(`axe.run().then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => id + ': ' + nodes.map(({ target, failureSummary }) => target.join(' ') + ' ' + failureSummary).join('; ')))`);
 }

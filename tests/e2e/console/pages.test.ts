@@ -1,24 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { buildCapstan } from '@capstan/testbed';
 import { describeUnless, skipReason } from '@capstan/testbed/vitest';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { patience, type Visit } from './browser.ts';
+import { patience, type Visit, violations } from './browser.ts';
 import { pages } from './pages.ts';
 import { ConsolePlatform, workspace } from './platform.ts';
 
 await buildCapstan();
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** Rules that a page breaks badly, each with the elements that do. */
-async function violations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(`${axe};0`);
-  return page.evaluate<string[]>(`axe.run().then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => id + ': ' + nodes.map(({ target, failureSummary }) => target.join(' ') + ' ' + failureSummary).join('; ')))`);
-}
 
 const screens = (['light', 'dark'] as const).flatMap((colorScheme) => [1440, 390].map((width) => ({ colorScheme, width })));
 

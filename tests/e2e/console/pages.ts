@@ -10,6 +10,7 @@ export const pages: readonly PageUnderTest[] = [
   { name: 'units', path: '/units', shows: 'waits' },
   { name: 'new-unit', path: '/units/new', shows: 'Container image' },
   { name: 'unit', path: '/units/default/waits', shows: 'Conditions' },
+  { name: 'unit-events', path: '/units/default/waits?tab=events', shows: 'Shortage' },
   { name: 'apps', path: '/apps', shows: 'No app is deployed here' },
   { name: 'catalog', path: '/catalog', shows: 'Slurm' },
   { name: 'new-app', path: '/catalog/slurm', shows: 'Show the plan' },
@@ -22,6 +23,7 @@ export const pages: readonly PageUnderTest[] = [
   { name: 'usage', path: '/tenancy?tab=usage', shows: 'GPU hours by day' },
   { name: 'audit', path: '/tenancy?tab=audit', shows: 'kubernetes-admin' },
   { name: 'api', path: '/api', shows: 'ConfigMap' },
+  { name: 'new-object', path: '/api/new', shows: 'Dry run' },
   { name: 'objects', path: '/api/core/v1/configmaps', shows: 'settings' },
   { name: 'object', path: '/api/core/v1/configmaps/default/settings', shows: 'apiVersion' },
 ];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { buildCapstan } from '@capstan/testbed';
 import { describeUnless, skipReason } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Visit } from './browser.ts';
+import { type Visit, violations } from './browser.ts';
 import { ConsolePlatform } from './platform.ts';
 
 await buildCapstan();
@@ -115,6 +115,7 @@ describeUnless(problem, 'units in the console', () => {
       await row('deep').getByText('8 B').waitFor();
       expect(await textOf('deep')).toBe('replaced');
       expect(await page.getByRole('table', { name: 'Files' }).getByRole('row').count()).toBe(1 + 3);
+      expect(await violations(page)).toEqual([]);
       expect(await hacked()).toBeUndefined();
     });
 
