@@ -1,4 +1,5 @@
 import { PolicyKeeper } from '../admission/policies/keeper.ts';
+import { MutatingPolicyKeeper } from '../admission/policies/mutating/keeper.ts';
 import { keepApiServices } from '../bootstrap/api-services.ts';
 import { keepFlowSchemaStatus } from '../bootstrap/flow-schemas.ts';
 import type { Definitions } from '../crds/definitions.ts';
@@ -37,14 +38,14 @@ export async function startKeepers(
     now,
     onError: (error) => log(`what is served could not be registered: ${String(error)}`),
   });
-  resources.use(
-    new PolicyKeeper({
-      backend: serving,
-      catalogs: serving.catalogs,
-      quarantine,
-      now,
-      onError: (error) => log(`an admission policy could not be checked: ${String(error)}`),
-    }),
-  );
+  const policyKeeping = {
+    backend: serving,
+    catalogs: serving.catalogs,
+    quarantine,
+    now,
+    onError: (error: unknown) => log(`an admission policy could not be checked: ${String(error)}`),
+  };
+  resources.use(new PolicyKeeper(policyKeeping));
+  resources.use(MutatingPolicyKeeper.start(policyKeeping));
   keepFlowSchemaStatus(serving, now, (error) => log(`the status of flow schemas could not be written: ${String(error)}`));
 }

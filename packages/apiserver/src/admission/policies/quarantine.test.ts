@@ -11,7 +11,7 @@ const patience = { timeout: 10_000 };
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await startTestServer({ optionalVersions: ['admissionregistration.k8s.io/v1beta1'] });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -69,6 +69,52 @@ describe('a policy that the server was evaluating when it stopped', () => {
     expect(changed.code).toBe(200);
     await vi.waitFor(async () => expect((await configMap('other')).code).toBe(201), patience);
     await vi.waitFor(async () => expect(await quarantined(path)).toBeUndefined(), patience);
+  });
+});
+
+describe('a mutating policy that the server was evaluating when it stopped', () => {
+  it('is not evaluated again until it is changed, and says so', async () => {
+    const policies = '/apis/admissionregistration.k8s.io/v1beta1/mutatingadmissionpolicies';
+    const apiVersion = 'admissionregistration.k8s.io/v1beta1';
+    const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['secrets'] }];
+    const mutations = (value: string): JsonObject[] => [
+      {
+        patchType: 'ApplyConfiguration',
+        applyConfiguration: { expression: `Object{metadata: Object.metadata{labels: {"mutated": "${value}"}}}` },
+      },
+    ];
+    const created = await post(policies, {
+      apiVersion,
+      kind: 'MutatingAdmissionPolicy',
+      metadata: { name: 'slow' },
+      spec: { matchConstraints: { resourceRules }, reinvocationPolicy: 'Never', mutations: mutations('first') },
+    });
+    expect(created.code).toBe(201);
+    await post(`${policies.replace('policies', 'policybindings')}`, {
+      apiVersion,
+      kind: 'MutatingAdmissionPolicyBinding',
+      metadata: { name: 'slow' },
+      spec: { policyName: 'slow' },
+    });
+    const secret = (name: string): Promise<Reply> =>
+      post('/api/v1/namespaces/default/secrets?dryRun=All', { apiVersion: 'v1', kind: 'Secret', metadata: { name } });
+    const label = (reply: Reply): unknown => reply.json().metadata.labels?.['mutated'];
+    await vi.waitFor(async () => expect(label(await secret('one'))).toBe('first'), patience);
+    const { uid, generation } = created.json().metadata;
+    await stopDuring({ identity: `policy ${uid} ${generation}`, name: 'MutatingAdmissionPolicy "slow"' });
+    const refused = await secret('two');
+    expect([refused.code, refused.json().message]).toEqual([403, expect.stringContaining('"slow" is quarantined since')]);
+    const annotations = async (): Promise<Readonly<Record<string, string>>> =>
+      (await server.call(`${policies}/slow`)).json().metadata.annotations ?? {};
+    const mark = expect.stringContaining('MutatingAdmissionPolicy "slow" is quarantined since') as string;
+    await vi.waitFor(async () => expect(await annotations()).toEqual({ 'capstan.dev/quarantined': mark }), patience);
+    await server.call(`${policies}/slow`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: { spec: { mutations: mutations('second') } },
+    });
+    await vi.waitFor(async () => expect(label(await secret('three'))).toBe('second'), patience);
+    await vi.waitFor(async () => expect(await annotations()).toEqual({}), patience);
   });
 });
 
