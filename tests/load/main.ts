@@ -4,6 +4,7 @@ import { measureAgents } from './agents/measure.ts';
 import { measureAllocations } from './allocations/measure.ts';
 import { compare } from './compare.ts';
 import { compareControllers } from './controllers/compare.ts';
+import { fuzz } from './fuzz/measure.ts';
 import { measureHostile } from './hostile/measure.ts';
 import { medians } from './measure/medians.ts';
 import { listeningProcess } from './measure/memory.ts';
@@ -30,6 +31,7 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --profile rest-api [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile stock [--count N] [--rounds N] [--json]
   npm run load -- --profile hostile [--store sqlite|etcd] [--seconds N] [--count N] [--only handshakes,lists]
+  npm run load -- --profile fuzz [--store sqlite|etcd] [--minutes N] [--seed N] [--clients N]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
 --only    profiles to compare, parts of the profile controllers, or attacks of the profile hostile (default: all). --clients, --count and --crds change their amounts;
@@ -53,6 +55,8 @@ const { values } = parseArgs({
     crds: { type: 'string' },
     nodes: { type: 'string' },
     store: { type: 'string', default: 'sqlite' },
+    minutes: { type: 'string', default: '1' },
+    seed: { type: 'string' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -80,6 +84,15 @@ else if (values.profile === 'hostile')
       objects: amounts.count,
       only: only(),
       ...(values.seconds !== '120' && { seconds: amounts.seconds }),
+    }),
+  );
+else if (values.profile === 'fuzz')
+  process.stdout.write(
+    await fuzz({
+      store: storeDriver(),
+      minutes: Number(values.minutes),
+      seed: values.seed === undefined ? undefined : wholeNumber('seed', values.seed),
+      clients: amounts.clients,
     }),
   );
 else if (values.profile === 'controllers')

@@ -80,11 +80,19 @@ export interface RequestParts {
   readonly body?: string;
   readonly contentType?: string;
   readonly token?: string | undefined;
+  readonly accept?: string;
 }
 
-export function requestText({ method, path, body, contentType = 'application/json', token }: RequestParts): string {
+export function requestText({
+  method,
+  path,
+  body,
+  contentType = 'application/json',
+  token,
+  accept = 'application/json',
+}: RequestParts): string {
   const authorization = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;
-  const head = `${method} ${path} HTTP/1.1\r\nHost: load\r\n${authorization}Accept: application/json\r\n`;
+  const head = `${method} ${path} HTTP/1.1\r\nHost: load\r\n${authorization}Accept: ${accept}\r\n`;
   return body === undefined
     ? `${head}\r\n`
     : `${head}Content-Type: ${contentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;

@@ -52,10 +52,10 @@ export function dial({ host, port, agent, restPort }: World, signal: AbortSignal
   });
 }
 
-/** One request at a time on one connection; its status, or undefined if the connection ended. */
-export function exchange(socket: Socket, text: string): Promise<number | undefined> {
+/** One request at a time on one connection; its status, or undefined if the connection ended. `onText` receives the body. */
+export function exchange(socket: Socket, text: string, onText?: (text: string) => void): Promise<number | undefined> {
   return new Promise((resolve) => {
-    const reader = new BodyReader((status) => done(status));
+    const reader = new BodyReader((status) => done(status), onText);
     const onData = (chunk: Buffer): void => {
       if (reader.read(chunk)) reader.finish();
     };

@@ -1,14 +1,12 @@
 import { once } from 'node:events';
-import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { StoreDriver } from '@capstan/testbed';
-import { Connection, requestText, secureContext } from '../client/connection.ts';
-import { Latencies } from '../measure/latencies.ts';
 import { residentMegabytes } from '../measure/memory.ts';
 import { attacks } from './attacks.ts';
 import { turnsBetween } from './turns.ts';
-import { configMaps, HostileWorld } from './world.ts';
+import { type Felt, feel, preferThisThread } from './victim.ts';
+import { HostileWorld } from './world.ts';
 
 export interface HostileAmounts {
   readonly store?: StoreDriver;
@@ -17,12 +15,6 @@ export interface HostileAmounts {
   readonly objects?: number | undefined;
   /** Attacks whose names contain one of these; all when empty. */
   readonly only?: readonly string[];
-}
-
-interface Felt {
-  readonly gets: Latencies;
-  readonly writes: Latencies;
-  failed: number;
 }
 
 interface Row {
@@ -50,15 +42,6 @@ export async function measureHostile({ store = 'sqlite', seconds = 8, objects = 
   return tableOf(alone, rows);
 }
 
-/** The victim's own work must not wait for the attacker's. Only root may do this; without it, the numbers are worse on a machine with few processors. */
-function preferThisThread(): void {
-  try {
-    setPriority(constants.priority.PRIORITY_ABOVE_NORMAL);
-  } catch {
-    process.stderr.write('the victim has no priority over the attackers: that takes root\n');
-  }
-}
-
 async function beside(hostile: HostileWorld, attack: string, seconds: number): Promise<Row> {
   const began = Date.now();
   const worker = new Worker(new URL('./attacker.ts', import.meta.url), { workerData: { name: attack, world: hostile.world, seconds } });
@@ -72,33 +55,6 @@ async function beside(hostile: HostileWorld, attack: string, seconds: number): P
   await worker.terminate();
   const longestTurn = Math.max(0, ...turnsBetween(hostile.turnsFile, began, Date.now()).map(({ used }) => used));
   return { attack, felt, answers, megabytes, longestTurn };
-}
-
-/** Reads and writes in turn, with a pause as people and controllers have, until something is over. */
-async function feel({ address, victim }: HostileWorld, over: Promise<unknown>): Promise<Felt> {
-  const felt: Felt = { gets: new Latencies(10_000), writes: new Latencies(10_000), failed: 0 };
-  let isOver = false;
-  void over.then(() => (isOver = true));
-  const anybody = { ...address, certificate: undefined, key: undefined };
-  const { promise: lost, reject } = Promise.withResolvers<never>();
-  lost.catch(() => {});
-  const connection = await Connection.open({ ...anybody, token: victim.token }, secureContext(anybody), reject);
-  const send = async (text: string, latencies: Latencies): Promise<void> => {
-    const began = performance.now();
-    const status = await Promise.race([new Promise<number>((resolve) => connection.send(text, resolve)), lost]);
-    latencies.add(performance.now() - began);
-    if (status >= 400) felt.failed++;
-  };
-  const { token } = victim;
-  const path = configMaps(victim.cluster);
-  const body = JSON.stringify({ metadata: { generateName: 'own-' }, data: { a: 'b' } });
-  while (!isOver) {
-    await send(requestText({ method: 'POST', path, body, token }), felt.writes);
-    await send(requestText({ method: 'GET', path: `${path}/kube-root-ca.crt`, token }), felt.gets).catch(() => {});
-    await sleep(5);
-  }
-  connection.close();
-  return felt;
 }
 
 function tableOf(alone: Felt, rows: readonly Row[]): string {

@@ -1,4 +1,4 @@
-import { type Connection, readConnection, type StoreDriver, startCapstan, temporaryDirectory } from '@capstan/testbed';
+import { type Child, type Connection, readConnection, type StoreDriver, startCapstan, temporaryDirectory } from '@capstan/testbed';
 import { mustAsk } from '../client/ask.ts';
 import { requestText } from '../client/connection.ts';
 import { Pool } from '../client/pool.ts';
@@ -27,6 +27,8 @@ export interface World {
 
 export interface Amounts {
   readonly store: StoreDriver;
+  /** More arguments of the server. */
+  readonly args?: readonly string[];
   readonly children: number;
   /** Small objects, and objects of a megabyte, in the attacker's workspace. */
   readonly objects: number;
@@ -44,17 +46,20 @@ export class HostileWorld implements AsyncDisposable {
   readonly victim: Tenant;
   readonly address: Connection;
   readonly pids: readonly number[];
+  /** The process of the server. */
+  readonly child: Child;
   /** Where the server reports long turns of its event loop. */
   readonly turnsFile: string;
   readonly #owned: AsyncDisposableStack;
 
   private constructor(
-    parts: Pick<HostileWorld, 'world' | 'victim' | 'address' | 'pids' | 'turnsFile'> & { readonly owned: AsyncDisposableStack },
+    parts: Pick<HostileWorld, 'world' | 'victim' | 'address' | 'pids' | 'child' | 'turnsFile'> & { readonly owned: AsyncDisposableStack },
   ) {
     this.world = parts.world;
     this.victim = parts.victim;
     this.address = parts.address;
     this.pids = parts.pids;
+    this.child = parts.child;
     this.turnsFile = parts.turnsFile;
     this.#owned = parts.owned;
   }
@@ -62,7 +67,9 @@ export class HostileWorld implements AsyncDisposable {
   static async start(amounts: Amounts): Promise<HostileWorld> {
     await using stack = new AsyncDisposableStack();
     const turnsFile = stack.use(temporaryDirectory('hostile')).join('turns');
-    const server = stack.use(await startCapstan({ store: amounts.store, environment: reportingTurns(turnsFile) }));
+    const server = stack.use(
+      await startCapstan({ store: amounts.store, args: amounts.args ?? [], environment: reportingTurns(turnsFile) }),
+    );
     const address = readConnection(server.kubeconfig);
     const { host, port } = address;
     const attacker = await organization(address, 'attacker');
@@ -75,7 +82,7 @@ export class HostileWorld implements AsyncDisposable {
     await makeProducts(address, attacker.cluster);
     const restPort = await startRest(stack, server.kubeconfig);
     const world = { host, port, attacker, children, agent, restPort };
-    return new HostileWorld({ world, victim, address, pids: server.pids, turnsFile, owned: stack.move() });
+    return new HostileWorld({ world, victim, address, pids: server.pids, child: server.child, turnsFile, owned: stack.move() });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -103,7 +110,7 @@ async function workspace(address: Connection, id: string, parent: string): Promi
   });
 }
 
-async function grant(address: Connection, id: string, name: string, kind: 'User' | 'ServiceAccount'): Promise<void> {
+export async function grant(address: Connection, id: string, name: string, kind: 'User' | 'ServiceAccount'): Promise<void> {
   const subject = kind === 'User' ? { kind, apiGroup: rbac, name } : { kind, namespace: 'default', name };
   await post(address, `/clusters/${id}/apis/${rbac}/v1/clusterrolebindings`, {
     metadata: { name: 'load' },
@@ -112,8 +119,14 @@ async function grant(address: Connection, id: string, name: string, kind: 'User'
   });
 }
 
-async function organization(address: Connection, id: string): Promise<Tenant> {
+/** An organization with an account that may do everything in it. */
+export async function organization(address: Connection, id: string): Promise<Tenant> {
   await workspace(address, id, 'root');
+  return account(address, id);
+}
+
+/** An account that may do everything in a workspace. */
+export async function account(address: Connection, id: string): Promise<Tenant> {
   const core = `/clusters/${id}/api/v1/namespaces/default`;
   await post(address, `${core}/serviceaccounts`, { metadata: { name: 'robot' } });
   await grant(address, id, 'robot', 'ServiceAccount');
