@@ -68,13 +68,28 @@ export abstract class BaseExchange {
     if (!this.extra[at]!.split(', ').includes(value)) this.extra[at] += `, ${value}`;
   }
 
+  turnOf: string | undefined;
+
+  get owner(): string {
+    return this.connection.owner;
+  }
+
+  get isLikeLast(): boolean {
+    const { authorization, url } = this.connection.last;
+    return this.headers.authorization === authorization && workspacePart(this.url) === workspacePart(url);
+  }
+
   get client(): ClientAccount | undefined {
     return this.#client;
   }
 
   set client(client: ClientAccount | undefined) {
     this.#client = client;
-    if (client !== undefined && this.connection.owner !== client.tenant) this.connection.belongsTo(client.tenant, client.mostConnections);
+    if (client === undefined) return;
+    const { connection } = this;
+    if (connection.owner !== client.tenant) connection.belongsTo(client.tenant, client.mostConnections);
+    connection.last.authorization = this.headers.authorization;
+    connection.last.url = this.url;
   }
 
   get answered(): boolean {
@@ -114,6 +129,10 @@ export abstract class BaseExchange {
 
   abstract readonly method: string;
 
+  abstract readonly url: string;
+
+  abstract readonly headers: { readonly authorization?: string | undefined };
+
   abstract onClose(listener: () => void): void;
 
   /** Sends the response. The client may have disconnected meanwhile. */
@@ -150,6 +169,15 @@ export abstract class BaseExchange {
     return true;
   }
 }
+
+/** `/clusters/<workspace>`; empty in the root workspace. */
+function workspacePart(url: string): string {
+  if (!url.startsWith(workspacePrefix)) return '';
+  const end = url.indexOf('/', workspacePrefix.length);
+  return end < 0 ? url : url.slice(0, end);
+}
+
+const workspacePrefix = '/clusters/';
 
 /** Collects a body from the readable side of either protocol. */
 function collect(

@@ -56,6 +56,8 @@ export class Connection {
   isKnown = false;
   /** The tenant whose requests came last. */
   owner = '';
+  /** Of the last request of its owner. */
+  readonly last: { authorization: string | undefined; url: string } = { authorization: undefined, url: '' };
   readonly #onOwner: ConnectionOptions['onOwner'];
   /** Bytes that the client had not read at the last check. */
   unsent = 0;

@@ -84,6 +84,12 @@ export interface Exchange {
   /** To be awaited before a stream starts: the last chance to record it. */
   beforeStream: (() => Promise<void>) | undefined;
   client: ClientAccount | undefined;
+  /** The tenant of the last request on the same connection; empty if there was none. */
+  readonly owner: string;
+  /** Whether the request has the same credentials as the last one, and is for the same workspace: connections of proxies have many senders. */
+  readonly isLikeLast: boolean;
+  /** The tenant whose turn it was when the request began; undefined if it need not wait. */
+  turnOf: string | undefined;
   /** Whether the audit log needs the bodies. */
   isRecorded: boolean;
   /** Called when the body has arrived. The handler gets it when the promise resolves, or at once without one. */

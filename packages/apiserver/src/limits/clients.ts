@@ -18,6 +18,7 @@ export interface ClientsOptions {
   readonly largeBody?: number;
 }
 
+const usualPerWindow = timeWindow * 0.3;
 const usualConnections = { people: Number.POSITIVE_INFINITY, agents: 64 };
 
 /** The share of one user in the limits of a tenant. */
@@ -34,7 +35,7 @@ export class Clients {
 
   constructor(options: ClientsOptions) {
     this.#options = options;
-    this.#perWindow = options.perWindow ?? timeWindow / 2;
+    this.#perWindow = options.perWindow ?? usualPerWindow;
     this.#largeBody = options.largeBody ?? 128 << 10;
   }
 
@@ -76,6 +77,22 @@ export class Clients {
     }
     if (!work.hasRoomFor(line)) throw status.tooManyRequests('too many requests, please try again later', 1);
     return work.turn(line);
+  }
+
+  /**
+   * The same before a request is parsed and authenticated, if its connection's last one was alike: floods must not cost others anything while they wait.
+   * Without room to wait, `start` decides.
+   */
+  startEarly(request: { readonly owner: string; readonly isLikeLast: boolean }): undefined | Promise<void> {
+    const { time, work } = this.#options;
+    const { owner: tenant } = request;
+    if (tenant === '' || time.usedInWindow(tenant) < this.#perWindow) return undefined;
+    return request.isLikeLast && work.hasRoomFor({ tenant }) ? work.turn({ tenant }) : undefined;
+  }
+
+  /** Charges a request that has had its turn. */
+  charge({ line }: Client): void {
+    this.#options.time.begin(line.tenant);
   }
 
   isLarge(bytes: number): boolean {

@@ -52,7 +52,7 @@ export class WorkQueue {
   }
 
   /** Resolves when a piece of work may run, immediately and without waiting for anything. */
-  turn({ tenant }: Line): Promise<void> {
+  turn({ tenant }: Pick<Line, 'tenant'>): Promise<void> {
     const waiting = this.#of(tenant);
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.ready.push(resolve);
@@ -65,7 +65,7 @@ export class WorkQueue {
   }
 
   /** Whether one more may wait. */
-  hasRoomFor({ tenant }: Line): boolean {
+  hasRoomFor({ tenant }: Pick<Line, 'tenant'>): boolean {
     const waiting = this.#tenants.get(tenant);
     const own = waiting === undefined ? 0 : waiting.ready.length - waiting.first + waiting.large.length;
     if (this.#waiting >= this.#maxWaiting) return false;

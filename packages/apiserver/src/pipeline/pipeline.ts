@@ -85,7 +85,10 @@ export class Pipeline {
   }
 
   readonly handle = (exchange: Exchange): void => {
-    void this.#handle(exchange);
+    const turn = this.#options.clients.startEarly(exchange);
+    if (turn === undefined) return void this.#handle(exchange);
+    exchange.turnOf = exchange.owner;
+    void turn.then(() => this.#handle(exchange));
   };
 
   async #handle(exchange: Exchange): Promise<void> {
@@ -231,8 +234,11 @@ export class Pipeline {
     const client = clients.of(line);
     exchange.client = client;
     if (kind === 'mutating' && exchange.headers['content-length'] !== '0') return this.#afterBody(exchange, info, { user, client });
-    const turn = clients.start(client);
-    if (turn !== undefined) await turn;
+    if (exchange.turnOf === line.tenant) clients.charge(client);
+    else {
+      const turn = clients.start(client);
+      if (turn !== undefined) await turn;
+    }
     const wait = inFlight.enter(line, user, kind);
     if (wait !== undefined) await wait;
     try {
