@@ -133,6 +133,34 @@ await describeWith(['etcd'], 'a node whose agent reaches one of two API servers'
     expect(agent.running).toBe(true);
   });
 
+  test('a query of the audit log has the events of both servers in order, and names one that does not answer', async () => {
+    const headers = { 'content-type': 'application/apply-patch+yaml' };
+    for (const [name, server] of [['one', near] as const, ['two', far] as const, ['three', near] as const]) {
+      const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } };
+      const path = `/api/v1/namespaces/default/configmaps/${name}?fieldManager=test`;
+      expect((await server.call(path, { method: 'PATCH', headers, body })).code).toBe(201);
+    }
+    interface Events {
+      readonly metadata: { readonly continue?: string };
+      readonly missingServers?: readonly string[];
+      readonly items: readonly { readonly objectRef: { readonly name: string } }[];
+    }
+    const query = async (server: Server, more: string): Promise<Events> =>
+      (await server.call(`/capstan/audit?verb=patch&resource=configmaps&namespace=default${more}`)).json() as unknown as Events;
+    const names = ({ items }: Events): string[] => items.map(({ objectRef }) => objectRef.name);
+    await vi.waitFor(async () => expect(names(await query(far, '&limit=10'))).toEqual(['three', 'two', 'one']), patience);
+    // Nothing listens where this one looks for the other.
+    const alone = await query(near, '&limit=10');
+    expect([names(alone), alone.missingServers]).toEqual([['three', 'one'], [expect.any(String)]]);
+    const first = await query(far, '&limit=2');
+    expect([names(first), first.missingServers]).toEqual([['three', 'two'], undefined]);
+    expect(names(await query(far, `&limit=2&continue=${first.metadata.continue}`))).toEqual(['one']);
+    await near.kill();
+    const partly = await query(far, '&limit=10');
+    expect([names(partly), partly.missingServers]).toEqual([['two'], [expect.any(String)]]);
+    await near.start();
+  });
+
   test('an artifact that one server has is served by both, also in part, and removed from both', async () => {
     const content = JSON.stringify({ text: 'x'.repeat(300_000) });
     const sha256 = createHash('sha256').update(content).digest('hex');

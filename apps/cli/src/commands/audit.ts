@@ -73,6 +73,8 @@ async function eventsOf(client: Client, flags: AuditFlags): Promise<readonly Aud
       throw error;
     }
     found.push(...page.items);
+    if (token === undefined && page.missingServers !== undefined)
+      process.stderr.write(`warning: the events of ${page.missingServers.join(', ')} are missing, which did not answer\n`);
     token = page.metadata.continue;
     if (token === undefined || found.length >= limit) return found;
   }

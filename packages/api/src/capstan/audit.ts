@@ -33,10 +33,14 @@ export interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** The answer to a query, newest events first. With `continue` there may be more, even if it has no items. */
+/**
+ * The answer to a query, newest events first. With `continue` there may be more, even if it has no items. The events of `missingServers`, which did not
+ * answer, are not among them.
+ */
 export interface AuditEventList {
   readonly kind: 'EventList';
   readonly apiVersion: 'audit.k8s.io/v1';
   readonly metadata: { readonly continue?: string };
+  readonly missingServers?: readonly string[];
   readonly items: readonly AuditEvent[];
 }

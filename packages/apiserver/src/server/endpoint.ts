@@ -67,6 +67,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     ['/metrics', (exchange) => exchange.send({ code: 200, type: metricsType, body: metrics.text() })],
     ['/metrics/slis', (exchange) => exchange.send({ code: 200, type: metricsType, body: health.indicators() })],
   ];
+  const auditQueries = new AuditQueries({ file: logFile, others: access.nodes.relays?.auditLogs });
   const membership = membershipOf(access.nodes, { serving, pki, now }, options);
   const pipeline = new Pipeline({
     serving,
@@ -77,10 +78,10 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
       serverAddress: addressesOf(options, thisMachine()).url.slice('https://'.length),
       more: new Map([
         ...own,
-        auditPage(new AuditQueries({ file: logFile }), kinds.spaces.tree),
+        auditPage(auditQueries, kinds.spaces.tree),
         usagePage(new UsageLedger(store), { tree: kinds.spaces.tree, now }),
         nodeMetricsPage({ ...access.nodes, cache, maxAge: options.usageAge }),
-        ...nodePagesOf(access, { membership, cache, pki, now }, options),
+        ...nodePagesOf(access, { membership, cache, pki, now, audit: auditQueries.log }, options),
         appReportsPage({
           serving,
           objects: new AppObjects({ cache, platform: access.nodes.platform }),

@@ -40,6 +40,7 @@ import { thisMachine } from '../presence/machine.ts';
 import type { Page } from '../registry/page.ts';
 import { NodeTunnels } from '../tunnels/node-tunnels.ts';
 import { tunnelPages } from '../tunnels/pages.ts';
+import type { RelayedStores } from '../tunnels/relayed.ts';
 import { Relays } from '../tunnels/relays.ts';
 import { rememberedWorkspace } from '../workspaces/remembered.ts';
 import type { Tree } from '../workspaces/tree.ts';
@@ -154,7 +155,13 @@ export function keepNodesTidy(
 /** The pages for machines, nodes, and servers that share them. */
 export function nodePagesOf(
   { nodes, identities: { authenticator } }: Pick<Access, 'nodes' | 'identities'>,
-  { membership, cache, pki, now }: { membership: NodeMembership; cache: WatchCache; pki: LivePki; now: () => Date },
+  {
+    membership,
+    cache,
+    pki,
+    now,
+    audit,
+  }: { membership: NodeMembership; cache: WatchCache; pki: LivePki; now: () => Date; audit: RelayedStores['audit'] },
   { version, agentArchives, dataDirectory, artifacts: artifactOptions }: ServerOptions,
 ): [string, Page][] {
   const artifacts = new ArtifactStore({
@@ -169,7 +176,7 @@ export function nodePagesOf(
   const storedLog: LogReader['serve'] = (path, signal) => (isTaskPath(path) ? taskReader.serve(path) : logReader.serve(path, signal));
   return [
     logPage({ ...nodes, units, tasks }),
-    ...tunnelPages({ ...nodes, authenticator, stores: { storedLog, artifacts: relayedArtifacts(artifacts) } }),
+    ...tunnelPages({ ...nodes, authenticator, stores: { storedLog, artifacts: relayedArtifacts(artifacts), audit } }),
     ...artifactPages(artifacts, nodes.relays),
     ...nodePages({ membership, objects: cache, authority: () => trustedAuthorities(pki.current), version, now }),
     ...archivePages(new AgentArchives(agentArchives)),

@@ -1,7 +1,10 @@
 import type { Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { StatusError } from '@capstan/machinery';
 import { answerTunnel, TunnelError, type TunnelRequest } from '@capstan/streams';
 import type { RelayedArtifacts } from '../artifacts/relayed.ts';
+import type { AuditLogReader, PageRequest } from '../audit/query/log-reader.ts';
+import { PositionGone } from '../audit/query/scan.ts';
 import type { NodeTunnels } from './node-tunnels.ts';
 
 /** In responses of a server that has no tunnel to the node. Nodes cannot send it: it is removed from their responses. */
@@ -15,12 +18,13 @@ export const relayedPath = (node: string, path: string): string => `/nodes/${nod
 export async function answerRelay(
   socket: Duplex,
   tunnels: Pick<NodeTunnels, 'here'>,
-  { storedLog, artifacts }: RelayedStores,
+  { storedLog, artifacts, audit }: RelayedStores,
 ): Promise<void> {
   await answerTunnel(socket, {
     handle: (request) => {
       if (request.path.startsWith(logPrefix)) return sendStoredLog(request, storedLog);
       if (request.path.startsWith(artifactPrefix)) return answerArtifact(request, artifacts);
+      if (request.path.startsWith(auditPrefix)) return sendAuditPage(request, audit);
       return relay(request, tunnels);
     },
   });
@@ -30,6 +34,7 @@ export async function answerRelay(
 export interface RelayedStores {
   readonly storedLog: StoredLog;
   readonly artifacts: RelayedArtifacts;
+  readonly audit: Pick<AuditLogReader, 'page'>;
 }
 
 /** Output of units in the store of this server; undefined if it has none. */
@@ -58,6 +63,18 @@ async function answerArtifact(request: TunnelRequest, artifacts: RelayedArtifact
   const found = await artifacts.open(sha256, Number(from));
   if (found === undefined) return void request.respond(404).end();
   await pipeline(found.body, request.respond(200, { [sizeHeader]: String(found.size) })).catch(() => {});
+}
+
+/** The path of a request for events of the audit log in a relay, with a `PageRequest` as JSON. */
+export const auditPrefix = '/audit/';
+
+async function sendAuditPage(request: TunnelRequest, audit: Pick<AuditLogReader, 'page'>): Promise<void> {
+  try {
+    const page = await audit.page(JSON.parse(decodeURIComponent(request.path.slice(auditPrefix.length))) as PageRequest);
+    request.respond(200, { 'content-type': 'application/json' }).end(JSON.stringify(page));
+  } catch (error) {
+    request.respond(error instanceof PositionGone ? 410 : error instanceof StatusError ? (error.status.code ?? 500) : 500).end();
+  }
 }
 
 async function relay(request: TunnelRequest, tunnels: Pick<NodeTunnels, 'here'>): Promise<void> {

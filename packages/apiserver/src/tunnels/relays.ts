@@ -5,9 +5,13 @@ import type { ConnectionOptions } from 'node:tls';
 import type { Artifact } from '@capstan/api';
 import { BoundedMap } from '@capstan/machinery';
 import { dialTunnel, type NodeConnection, type NodeRequest, type NodeResponse, openTunnel, type Tunnel } from '@capstan/streams';
+import type { PageRequest } from '../audit/query/log-reader.ts';
+import type { LogPage } from '../audit/query/merge.ts';
+import type { OtherLogs } from '../audit/query/query.ts';
+import { PositionGone } from '../audit/query/scan.ts';
 import { relayPath } from '../node-agents/paths.ts';
 import type { Elsewhere } from './node-tunnels.ts';
-import { artifactPrefix, logPrefix, noTunnel, relayedPath, relayHeader, sizeHeader } from './relayed.ts';
+import { artifactPrefix, auditPrefix, logPrefix, noTunnel, relayedPath, relayHeader, sizeHeader } from './relayed.ts';
 
 export interface OtherServer {
   readonly name: string;
@@ -24,6 +28,8 @@ export interface RelaysOptions {
   readonly missFor?: number;
   /** How long a server may take to say whether it has a tunnel, in milliseconds. */
   readonly patience?: number;
+  /** How long a server may take to read its audit log, in milliseconds. */
+  readonly auditPatience?: number;
 }
 
 /** How many servers are asked for one node. */
@@ -92,6 +98,35 @@ export class Relays implements Elsewhere {
       wasThere = true;
     }
     return wasThere;
+  }
+
+  /** The audit logs of the other servers. */
+  readonly auditLogs: OtherLogs = {
+    names: () =>
+      this.#options
+        .others()
+        .slice(0, mostServers)
+        .map(({ name }) => name),
+    page: (server, request) => this.#auditPage(server, request),
+  };
+
+  async #auditPage(server: string, request: PageRequest): Promise<LogPage> {
+    const { others, auditPatience = 10_000 } = this.#options;
+    const url = others().find(({ name }) => name === server)?.url;
+    if (url === undefined) throw new Error(`the API server ${server} is gone`);
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(auditPatience)]);
+    const opening = sleep(this.#options.patience ?? 2_000, undefined, { ref: false });
+    const tunnel = await Promise.race([this.#tunnel(url), opening]);
+    if (tunnel === undefined) throw new Error(`the API server at ${url} does not answer`);
+    const path = `${auditPrefix}${encodeURIComponent(JSON.stringify(request))}`;
+    const { status, stream } = await tunnel.request({ method: 'GET', path, signal });
+    stream.end();
+    if (status === 200) {
+      stream.pause();
+      return (await json(stream)) as LogPage;
+    }
+    stream.destroy();
+    throw status === 410 ? new PositionGone() : new Error(`the API server at ${url} answers with ${status}`);
   }
 
   /** The answers of other servers that have what is asked for, one after the other. */

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { StatusError } from '@capstan/machinery';
+import type { Places } from './merge.ts';
 import type { LogPosition } from './scan.ts';
 
 /**
@@ -9,21 +10,20 @@ import type { LogPosition } from './scan.ts';
 export class Cursors {
   readonly #key = randomBytes(32);
 
-  seal({ part, offset }: LogPosition, cluster: string): string {
+  seal(places: Places, cluster: string): string {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(cluster));
-    const text = cipher.update(`${part} ${offset}`, 'utf8');
+    const text = cipher.update(JSON.stringify([...places]), 'utf8');
     return Buffer.concat([nonce, text, cipher.final(), cipher.getAuthTag()]).toString('base64url');
   }
 
-  open(token: string, cluster: string): LogPosition {
+  open(token: string, cluster: string): Places {
     try {
       const bytes = Buffer.from(token, 'base64url');
       const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12)).setAAD(Buffer.from(cluster));
       decipher.setAuthTag(bytes.subarray(-16));
       const text = decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
-      const [part = '', offset] = text.split(' ');
-      return { part, offset: Number(offset) };
+      return new Map(JSON.parse(text) as [string, LogPosition | 'missing'][]);
     } catch {
       throw expired();
     }

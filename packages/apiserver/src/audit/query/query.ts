@@ -1,75 +1,68 @@
-import { auditWorkspaceAnnotation } from '@capstan/api';
-import { status } from '@capstan/machinery';
 import { Cursors, expired } from './cursor.ts';
-import { type AuditQuery, forTenants, matches, parseEvent, timeIn } from './filter.ts';
-import { PositionGone, scanBackwards } from './scan.ts';
+import type { AuditQuery } from './filter.ts';
+import { type AuditLogOptions, AuditLogReader, type PageRequest } from './log-reader.ts';
+import { type LogPage, mergePages, type Places } from './merge.ts';
+import { type LogPosition, PositionGone } from './scan.ts';
 
-export interface AuditQueriesOptions {
-  readonly file: string;
-  /** In bytes: how much of the log one query reads at most. */
-  readonly budget?: number;
-  /** How many queries read at the same time. */
-  readonly concurrent?: number;
+/** The audit logs of other API servers. */
+export interface OtherLogs {
+  /** The names of the servers that are alive. */
+  names(): readonly string[];
+  /** Throws `PositionGone` if that part of the log was deleted, and anything else if the server does not answer. */
+  page(server: string, request: PageRequest): Promise<LogPage>;
 }
 
-const defaults = { budget: 32 << 20, concurrent: 4 };
-/** In characters: events with bodies are large. */
-const largestAnswer = 4 << 20;
-/** In milliseconds: events are written when they happen, but counts of denials up to a minute later. */
-const disorder = 120_000;
+export interface AuditQueriesOptions extends AuditLogOptions {
+  readonly others?: OtherLogs | undefined;
+}
 
-/** Answers queries from the log of this server, newest events first. */
+/** The name of this server in tokens. */
+const own = '';
+
+/** Answers queries from the logs of all servers, newest events first. */
 export class AuditQueries {
-  readonly #options: Required<AuditQueriesOptions>;
+  /** The log of this server, for the queries of others too. */
+  readonly log: AuditLogReader;
+  readonly #others: OtherLogs | undefined;
   readonly #cursors = new Cursors();
-  #running = 0;
 
-  constructor(options: AuditQueriesOptions) {
-    this.#options = { ...defaults, ...options };
+  constructor({ others, ...options }: AuditQueriesOptions) {
+    this.log = new AuditLogReader(options);
+    this.#others = others;
   }
 
-  /** An EventList as JSON. It may have fewer events than asked for, and still say where to go on. */
-  async answer(query: AuditQuery): Promise<string> {
-    const { concurrent } = this.#options;
-    if (this.#running >= concurrent) throw status.tooManyRequests(`${concurrent} queries of the audit log are running already`, 1);
-    this.#running++;
-    try {
-      return await this.#answer(query);
-    } finally {
-      this.#running--;
-    }
-  }
-
-  async #answer(query: AuditQuery): Promise<string> {
-    const { file, budget } = this.#options;
+  /** An EventList as JSON. It may have fewer events than asked for, and still say where to go on. It names servers whose events are missing. */
+  async answer({ continue: token, ...query }: AuditQuery): Promise<string> {
     const scope = query.workspace ?? '';
-    const from = query.continue === undefined ? undefined : this.#cursors.open(query.continue, scope);
-    // Most lines of a large log are those of others, which shows without parsing them.
-    const needle =
-      query.workspace === undefined
-        ? undefined
-        : Buffer.from(`${JSON.stringify(auditWorkspaceAnnotation)}:${JSON.stringify(query.workspace)}`);
-    const items: string[] = [];
-    let length = 0;
-    let isPast = false;
-    const visit = (line: Buffer): boolean => {
-      isPast = query.since !== undefined && timeIn(line) < query.since - disorder;
-      if (isPast) return false;
-      if (needle !== undefined && !line.includes(needle)) return true;
-      const event = parseEvent(line.toString('utf8'));
-      if (event === undefined) return true;
-      if (!matches(query, event)) return true;
-      const text = JSON.stringify(query.isTenant ? forTenants(event) : event);
-      items.push(text);
-      length += text.length;
-      return items.length < query.limit && length < largestAnswer;
+    const places: Places | undefined = token === undefined ? undefined : this.#cursors.open(token, scope);
+    const servers = places === undefined ? [own, ...(this.#others?.names() ?? [])] : [...places.keys()];
+    const missing = new Map<string, 'missing'>();
+    const pages = new Map<string, LogPage>();
+    const read = async (server: string): Promise<void> => {
+      const from = places?.get(server);
+      const page = from === 'missing' ? undefined : await this.#page(server, { query, from });
+      if (page === undefined) missing.set(server, 'missing');
+      else pages.set(server, page);
     };
+    await Promise.all(servers.map(read));
+    const merged = mergePages(pages, query.limit);
+    const next = new Map<string, LogPosition | 'missing'>([...merged.places, ...missing]);
+    const metadata = merged.places.size === 0 ? {} : { continue: this.#cursors.seal(next, scope) };
+    // Tenants do not learn the names of the platform's machines.
+    const names = query.isTenant ? [...missing].map(() => 'a server of the platform') : [...missing.keys()].sort();
+    const gap = names.length === 0 ? '' : `,"missingServers":${JSON.stringify(names)}`;
+    const items = merged.items.map(({ text }) => text).join(',');
+    return `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":${JSON.stringify(metadata)}${gap},"items":[${items}]}`;
+  }
+
+  /** Undefined if another server does not answer. */
+  async #page(server: string, request: PageRequest): Promise<LogPage | undefined> {
     try {
-      const next = await scanBackwards({ file, from, budget, visit });
-      const metadata = next === undefined || isPast ? {} : { continue: this.#cursors.seal(next, scope) };
-      return `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":${JSON.stringify(metadata)},"items":[${items.join(',')}]}`;
+      return server === own ? await this.log.page(request) : await this.#others?.page(server, request);
     } catch (error) {
-      throw error instanceof PositionGone ? expired() : error;
+      if (error instanceof PositionGone) throw expired();
+      if (server === own) throw error;
+      return undefined;
     }
   }
 }

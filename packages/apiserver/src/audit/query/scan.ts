@@ -14,8 +14,10 @@ export interface ScanOptions {
   readonly from: LogPosition | undefined;
   /** In bytes: how much is read at most. */
   readonly budget: number;
-  /** Gets each line without its line break, newest first; returns false to stop before the next. It must not keep the bytes. */
-  readonly visit: (line: Buffer) => boolean;
+  /**
+   * Gets each line without its line break, newest first, and where it begins; returns false to stop before the next. It must not keep the bytes.
+   */
+  readonly visit: (line: Buffer, part: string, offset: number) => boolean;
   readonly chunkSize?: number;
 }
 
@@ -48,7 +50,7 @@ export async function scanBackwards({
     if (position !== undefined && position.part !== part) continue;
     const end = position === undefined ? size : Math.min(position.offset, size);
     position = undefined;
-    const stopped = await scanPart(handle, { end, budget: left, visit, chunkSize });
+    const stopped = await scanPart(handle, { end, budget: left, visit: (line, offset) => visit(line, part, offset), chunkSize });
     if (stopped !== undefined) return { part, offset: stopped };
     left -= end;
   }
@@ -89,7 +91,7 @@ async function tryOpen(path: string): Promise<FileHandle | undefined> {
 /** Returns the offset before which nothing has been visited; undefined if the whole part was. */
 async function scanPart(
   handle: FileHandle,
-  { end, budget, visit, chunkSize }: { end: number; budget: number; visit: ScanOptions['visit']; chunkSize: number },
+  { end, budget, visit, chunkSize }: { end: number; budget: number; visit: (line: Buffer, offset: number) => boolean; chunkSize: number },
 ): Promise<number | undefined> {
   let at = end;
   /** The beginning of a line whose start has not been read yet. */
@@ -112,13 +114,13 @@ async function scanPart(
       restLength = 0;
       stop = mark;
       // The line break before the line belongs to the line before it.
-      if (line.length > 0 && !visit(line)) return at + mark + 1;
+      if (line.length > 0 && !visit(line, at + mark + 1)) return at + mark + 1;
     }
     if (stop > 0 && restLength + stop <= longestLine) rest.unshift(buffer.subarray(0, stop));
     else if (stop > 0) rest = [];
     restLength += stop;
   }
-  if (rest.length > 0) visit(joined(Buffer.alloc(0), rest));
+  if (rest.length > 0) visit(joined(Buffer.alloc(0), rest), 0);
   return undefined;
 }
 
