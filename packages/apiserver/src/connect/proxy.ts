@@ -5,6 +5,7 @@ import { StatusError } from '@capstan/machinery';
 import { networkFailure } from '../http/network-failure.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
+import { proxiedBody } from './html-links.ts';
 import type { UpgradeAnswer } from './kubelet.ts';
 import type { OpenStream } from './open-streams.ts';
 import { passThrough } from './pass-through.ts';
@@ -61,7 +62,10 @@ export class ReverseProxy implements Disposable {
     for (const [name, value] of returnedHeaders(response.rawHeaders, (location) => rewriteLocation(location, place)))
       exchange.header(name, value);
     const type = response.headers['content-type'] ?? '';
-    if (exchange.method !== 'HEAD' && code !== 204 && code !== 304) return relayBody(stream, { code, type, body: response });
+    if (exchange.method !== 'HEAD' && code !== 204 && code !== 304) {
+      const body = proxiedBody(response, { code, type, encoding: response.headers['content-encoding'] }, place);
+      return relayBody(stream, { code, type, body });
+    }
     response.resume();
     exchange.send({ code, type, body: '' });
   }

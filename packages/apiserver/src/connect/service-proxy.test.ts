@@ -20,6 +20,8 @@ describe.skipIf(address === undefined)('proxies of services and pods', () => {
     server = await startTestServer();
     backend = createServer((request, response) => {
       request.resume();
+      if (request.url === '/page')
+        return void response.writeHead(200, { 'content-type': 'text/html' }).end('<a href="/rewriteme">test</a>');
       if (request.url === '/redirect') response.writeHead(302, { location: '/new' });
       response.end(`${request.method} ${request.url} for ${request.headers.host}`);
     });
@@ -63,6 +65,11 @@ describe.skipIf(address === undefined)('proxies of services and pods', () => {
     expect([head.code, head.text]).toEqual([200, '']);
     const redirect = await server.call(`${base}/services/web:80/proxy/redirect`);
     expect([redirect.code, redirect.headers['location']]).toEqual([302, `${base}/services/web:80/proxy/new`]);
+  });
+
+  test.each(['services/web:80', 'pods/web'])('links in a page of %s lead through the proxy', async (name) => {
+    const reply = await server.call(`${base}/${name}/proxy/page`);
+    expect([reply.code, reply.text]).toEqual([200, `<a href="${base}/${name}/proxy/rewriteme">test</a>`]);
   });
 
   test.each([

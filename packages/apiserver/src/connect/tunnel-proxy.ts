@@ -4,6 +4,7 @@ import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
 import { staysBelow } from '../request/below.ts';
 import { placePrefix } from '../request/place.ts';
+import { proxiedBody } from './html-links.ts';
 import type { OpenStream } from './open-streams.ts';
 import { passThrough } from './pass-through.ts';
 import { returnedHeaders, rewriteLocation } from './proxy-headers.ts';
@@ -64,7 +65,10 @@ export async function proxyThroughTunnel(
   const origin = `http://${target.node}`;
   for (const [name, value] of returnedHeaders(raw, (location) => rewriteLocation(location, { origin, ...proxied })))
     exchange.header(name, value);
-  await relayBody(stream, { code: response.status, type: response.headers['content-type'] ?? '', body: response.stream });
+  const { status: code } = response;
+  const type = response.headers['content-type'] ?? '';
+  const encoding = response.headers['content-encoding'];
+  await relayBody(stream, { code, type, body: proxiedBody(response.stream, { code, type, encoding }, { origin, ...proxied }) });
 }
 
 /** The path up to `proxy`, with the workspace, and the rest as the client wrote it. */
