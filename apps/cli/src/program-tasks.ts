@@ -42,7 +42,7 @@ export function addTasks(program: Command): void {
     .addOption(nodeOption())
     .addOption(outputOption())
     .action(async (name: string, flags: TaskFlags) => (await import('./commands/task.ts')).showTask(name, flags));
-  command('run <node> <type>', 'Create a task. The agent of the node runs it at most once.')
+  command('run <node> [type]', 'Create a task. The agent of the node runs it at most once.')
     .addOption(
       new Option('-s, --set <key=value>', 'a parameter of the task, as JSON or text; may be repeated').argParser(
         (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
@@ -51,7 +51,7 @@ export function addTasks(program: Command): void {
     .addOption(new Option('--name <task>', 'name of the task (default: the type and random digits)'))
     .addOption(new Option('--deadline <duration>', 'how long it may take, such as 90s or 1h30m (default: 10m)'))
     .addOption(new Option('-f, --follow', 'print its output and wait for its end; the exit code is 1 unless it succeeds'))
-    .action(async (node: string, type: string, flags: RunFlags) => {
+    .action(async (node: string, type: string | undefined, flags: RunFlags) => {
       process.exitCode = await (await import('./commands/task-run.ts')).runTask(node, type, flags);
     });
   command('logs <task>', 'Print the output of a task: from its node, or as far as the node has sent it.')

@@ -41,7 +41,11 @@ export async function createAllocation(name: string, { namespace, watch, output,
   using client = workspaceClient(flags);
   const allocation = newObject(allocationKind, { metadata: { name, namespace }, spec: orderOf(flags) }) as Allocation;
   const created = await served(of(client, namespace).create(allocation));
-  if (watch !== true) return printOne(created, { output, table });
+  if (watch !== true) {
+    printOne(created, { output, table });
+    if (output === undefined) write(`Next: capstan allocation show ${name} --watch`);
+    return;
+  }
   const isSettled = ({ status }: Allocation): boolean => status?.phase === 'Active' || status?.phase === 'Failed';
   await follow(of(client, namespace), created, isSettled);
 }

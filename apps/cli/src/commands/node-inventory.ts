@@ -115,7 +115,18 @@ export function healthOf(gpus: readonly NodeGpu[]): string | undefined {
 const gibibytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 3)} GiB`;
 
 async function withState(client: Client, node: GPUNode): Promise<NodeWithState> {
-  return { ...node, state: await stateOf(client, node) };
+  return { ...node, state: describeState(node, await stateOf(client, node)) };
+}
+
+/** `Ready`, or `Ready, cordoned`: the state of the agent, and why the node gets no new allocations although it is alive. */
+export function describeState({ metadata, spec }: Pick<GPUNode, 'metadata' | 'spec'>, state: string): string {
+  const more = [
+    metadata.deletionTimestamp !== undefined && 'being removed',
+    spec?.lost === true && 'lost',
+    spec?.maintenance === true && 'in maintenance',
+    spec?.unschedulable === true && 'cordoned',
+  ];
+  return [state, ...more.filter((word) => word !== false)].join(', ');
 }
 
 async function stateOf(client: Client, { metadata: { name = '' }, status }: GPUNode): Promise<string> {

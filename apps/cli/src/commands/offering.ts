@@ -29,6 +29,7 @@ const table: readonly Column<Offering>[] = [
     name: 'GPUS',
     value: ({ spec }) => (spec.exclusive ? 'whole node' : spec.fraction === undefined ? spec.gpu?.count : `1/${spec.fraction} node`),
   },
+  { name: 'NVLINK', value: ({ spec }) => spec.gpu?.nvlink, isWide: true },
   { name: 'CPU', value: ({ spec }) => spec.cpu },
   { name: 'MEMORY', value: ({ spec }) => spec.memory },
   { name: 'POOLS', value: ({ spec }) => spec.pools?.join(','), isWide: true },
@@ -52,6 +53,7 @@ export async function createOffering(name: string, flags: OfferingFlags): Promis
   const offering = newObject(offeringKind, { metadata: { name }, spec: specOf(flags) }) as Offering;
   const created = await client.cluster(platformWorkspace).resource<Offering>(offeringKind).create(offering);
   printOne(created, { output: flags.output, table });
+  if (flags.output === undefined) process.stdout.write(`Next: capstan allocation plan --offering ${name}\n`);
 }
 
 function specOf(flags: OfferingFlags): Partial<OfferingSpec> {

@@ -24,12 +24,15 @@ export interface RunFlags extends ConnectionFlags {
   readonly follow?: boolean;
 }
 
+const explained = '"kubectl explain nodetask.spec" in the workspace root:platform explains their parameters.';
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Creates a task. Follows its output if asked, and resolves with the exit code then: 1 if the task has not succeeded. */
-export async function runTask(node: string, type: string, flags: RunFlags): Promise<number> {
-  if (!isType(type))
-    throw new Failure('usage', `expected a type of task, one of ${Object.keys(taskTypes).join(', ')}, found ${JSON.stringify(type)}.`);
+export async function runTask(node: string, type: string | undefined, flags: RunFlags): Promise<number> {
+  if (type === undefined || !isType(type)) {
+    const found = type === undefined ? 'none' : JSON.stringify(type);
+    throw new Failure('usage', `expected a type of task, one of ${Object.keys(taskTypes).join(', ')}, found ${found}. ${explained}`);
+  }
   const parameters = parametersIn(flags.set ?? []);
   using client = workspaceClient(flags);
   await checkNode(client, node);

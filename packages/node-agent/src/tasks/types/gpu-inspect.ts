@@ -22,10 +22,7 @@ export function gpuInspect(gpus: GpuInspector): TaskType {
     async run({ deep }, context) {
       context.step('looking at the GPUs');
       const found = await gpus.inspect();
-      const report = found.map(({ uuid, gpu, health: { state, reason, message } }) => ({
-        name: uuid,
-        message: `${gpu?.model ?? 'unknown model'}: ${state} (${reason}): ${message}`.slice(0, 1024),
-      }));
+      const report = found.map((one) => ({ name: one.uuid, message: findingOf(one) }));
       if (!deep) {
         for (const { name, message } of report) context.print(`${name}  ${message}\n`);
         return { report };
@@ -39,4 +36,11 @@ export function gpuInspect(gpus: GpuInspector): TaskType {
       return { ...(await runProcess(context, { command: selfTest })), report };
     },
   });
+}
+
+/** `H100: Healthy`, or with the reason if it is not. Messages begin with the GPU, whose line this is. */
+export function findingOf({ uuid, gpu, health: { state, reason, message } }: Pick<GpuStatus, 'uuid' | 'gpu' | 'health'>): string {
+  const text = message.startsWith(`${uuid}: `) ? message.slice(uuid.length + 2) : message;
+  const why = state === 'Healthy' ? '' : ` (${reason}): ${text}`;
+  return `${gpu?.model ?? 'unknown model'}: ${state}${why}`.slice(0, 1024);
 }
