@@ -12,6 +12,7 @@ import {
 } from '@capstan/api';
 import { clusterOf } from '@capstan/client';
 import { withController } from '@capstan/controller';
+import { allocationFinalizer } from '../allocations/finalizer.ts';
 import { directoryOf, type Mounts, storageNames } from './mounts.ts';
 import { addressOf } from './nodes.ts';
 import { programFields } from './program.ts';
@@ -39,7 +40,9 @@ export function allocationFor(
     ...(directories.length > 0 && { directories }),
     priority,
   } as AllocationSpec;
-  const metadata = { name: unit.status?.allocation ?? '', namespace: unit.metadata.namespace ?? '' };
+  // The scheduler would add the finalizer before it grants something, by a write of its own.
+  const finalizers = [allocationFinalizer];
+  const metadata = { name: unit.status?.allocation ?? '', namespace: unit.metadata.namespace ?? '', finalizers };
   return withController(newObject(allocationKind, { metadata, spec }) as Allocation, unit);
 }
 

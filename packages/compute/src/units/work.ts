@@ -14,7 +14,6 @@ import {
 import { ApiError, type Client, isAlreadyExists, isConflict, isForbidden, isNotFound, objectKey, type ResourceType } from '@capstan/client';
 import { addFinalizer, type EventRecorder, ignoring, patchStatus, removeFinalizer } from '@capstan/controller';
 import { isObject, type KubeObject } from '@capstan/machinery';
-import { allocationFinalizer } from '../allocations/finalizer.ts';
 import { warmOrderOf } from '../stock/order.ts';
 import type { Promised, Shelf } from '../stock/stockroom.ts';
 import { type Copies, ownedBy, podKind } from './copies.ts';
@@ -138,9 +137,7 @@ export class Work {
     const resource = this.#options.client.resource<Allocation>(allocationKind).in(this.#unit.metadata.namespace);
     const { name = '' } = allocation.metadata;
     using promised = await this.#promised(name);
-    // The scheduler adds the finalizer before it grants something.
-    const order = promised ? { ...allocation, metadata: { ...allocation.metadata, finalizers: [allocationFinalizer] } } : allocation;
-    const created = await ignoring(resource.create(order), isAlreadyExists);
+    const created = await ignoring(resource.create(allocation), isAlreadyExists);
     const made = created ?? (await resource.get(name));
     if (!made.metadata.ownerReferences?.some(({ uid }) => uid === this.#unit.metadata.uid))
       throw new Error(`the Allocation ${name} exists and belongs to something else; delete it`);
