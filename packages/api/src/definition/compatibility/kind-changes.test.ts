@@ -127,9 +127,26 @@ describe('a change of a schema is refused if', () => {
       { a: text('W.', { rules: [{ rule: "self != 'x'", message: 'must not be x' }] }) },
       `the rule "self != 'x'" was added`,
     ],
+    [
+      'a rule gets a condition',
+      { a: text('W.', { rules: [{ rule: "self != 'x'", message: 'no' }] }) },
+      { a: text('W.', { rules: [{ rule: "self != 'x' && self != 'y'", message: 'no' }] }) },
+      'was added',
+    ],
+    [
+      'an alternative of a rule decides about the whole',
+      { a: text('W.', { rules: [{ rule: "self != 'x'", message: 'no' }] }) },
+      { a: text('W.', { rules: [{ rule: "self != 'x' || self != 'y' ? false : true", message: 'no' }] }) },
+      'was added',
+    ],
   ];
   test.each(cases)('%s', (_what, old, now, message) => {
     expect(changes(old, now).join('\n')).toContain(message);
+  });
+
+  test('nothing, if a rule gets an alternative', () => {
+    const withRule = (rule: string) => ({ a: text('W.', { rules: [{ rule, message: 'no' }] }) });
+    expect(changes(withRule("self != 'x'"), withRule("self != 'x' || self != 'y'"))).toEqual([]);
   });
 
   test('a version is removed, or no longer served, without a release in which it was deprecated', () => {

@@ -72,12 +72,18 @@ function exactChanges(old: JsonObject, now: JsonObject): string[] {
   return changes;
 }
 
-/** Rules that compare with the old value hold for every stored object, since nothing has changed in it. */
+/**
+ * Rules that compare with the old value hold for every stored object, since nothing has changed in it. A rule that begins with an old one and goes on with an alternative
+ * accepts all that the old one accepted.
+ */
 function ruleChanges(old: JsonObject, now: JsonObject): string[] {
   const known = new Set(rulesOf(old).map(({ rule }) => rule));
+  const isWider = (rule: unknown): boolean =>
+    typeof rule === 'string' &&
+    [...known].some((one) => typeof one === 'string' && rule.startsWith(`${one} || `) && !rule.slice(one.length).includes('?'));
   return rulesOf(now).flatMap(({ rule, optionalOldSelf }) => {
     const isTransition = typeof rule === 'string' && /\boldSelf\b/.test(rule) && optionalOldSelf !== true;
-    return known.has(rule) || isTransition ? [] : [`the rule ${show(rule)} was added`];
+    return known.has(rule) || isWider(rule) || isTransition ? [] : [`the rule ${show(rule)} was added`];
   });
 }
 
