@@ -48,6 +48,7 @@ export function addQuotas(program: Command): void {
     .addOption(new Option('--gpu-memory <quantity>', 'memory of all GPUs together, such as 640Gi'))
     .addOption(new Option('--cpu <quantity>', 'cores'))
     .addOption(new Option('--memory <quantity>', 'memory of nodes, such as 1Ti'))
+    .addOption(new Option('--storage <quantity>', 'sizes of all storages together, such as 10Ti'))
     .addOption(numberOption('--allocations <number>', 'allocations'))
     .action(async (workspace: string, flags: QuotaFlags) => (await import('./commands/quota.ts')).setQuota(workspace, flags));
   addCommand(quota, 'delete <workspace>', 'Remove the limits of a workspace.').action(async (workspace: string, flags: OutputFlags) =>

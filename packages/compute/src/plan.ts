@@ -1,4 +1,4 @@
-import type { AllocationSpec, FleetQuota, GPUNode, NodeBooking, NodeReservation, OfferingSpec } from '@capstan/api';
+import type { AllocationSpec, FleetQuota, GPUNode, NodeBooking, NodeReservation, NodeVolume, OfferingSpec } from '@capstan/api';
 import {
   attemptsIn,
   FleetIndex,
@@ -15,6 +15,7 @@ import {
 import { fleetNodeOf } from './allocations/fleet-node.ts';
 import { askedAmount, placedAmount } from './allocations/quota.ts';
 import { reservationsNow } from './allocations/reservations.ts';
+import { countedVolume } from './storages/quota.ts';
 
 /** Everything that an owner can read of the fleet. */
 export interface FleetState {
@@ -22,6 +23,7 @@ export interface FleetState {
   readonly bookings: readonly NodeBooking[];
   readonly quotas: readonly FleetQuota[];
   readonly reservations: readonly NodeReservation[];
+  readonly volumes: readonly NodeVolume[];
 }
 
 export interface PlanInput {
@@ -69,14 +71,18 @@ export function planAllocation({ fleet, offering, order, workspace, now }: PlanI
   return { ...answer, uses: before.map((use, at) => ({ ...use, after: after[at]!.used })) };
 }
 
-/** All limits, and what is used of them by allocations that have devices. */
-export function quotaLedger({ nodes, bookings, quotas }: Omit<FleetState, 'reservations'>): QuotaLedger {
+/** All limits, and what is used of them by allocations that have devices, and by storages. */
+export function quotaLedger({ nodes, bookings, quotas, volumes }: Omit<FleetState, 'reservations'>): QuotaLedger {
   const ledger = new QuotaLedger(quotas.map(({ spec }) => spec));
   const known = new Map(nodes.map((node) => [node.metadata.name ?? '', fleetNodeOf(node)]));
   const attempts = attemptsIn(bookings.map(({ metadata, spec }) => [metadata.name ?? '', spec] as const)).filter(isAlive);
   for (const { allocation, parts } of attempts) {
     const amount = placedAmount(parts, (name) => known.get(name));
     ledger.setUse(allocation.uid, allocation.path ?? allocation.cluster, amount);
+  }
+  for (const volume of volumes) {
+    const counted = countedVolume(volume);
+    if (counted !== undefined) ledger.setUse(...counted);
   }
   return ledger;
 }

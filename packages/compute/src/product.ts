@@ -20,7 +20,7 @@ import { allocations } from './allocations/controller.ts';
 import type { SchedulerOptions } from './allocations/scheduler.ts';
 import { stock } from './stock/controller.ts';
 import { Stockroom } from './stock/stockroom.ts';
-import { storages } from './storages/controller.ts';
+import { type StorageOptions, storages } from './storages/controller.ts';
 import { type UnitOptions, units } from './units/controller.ts';
 import { leaseKind } from './units/copies.ts';
 
@@ -71,7 +71,7 @@ const tenantRules: readonly PolicyRule[] = [
 ];
 
 /** The product through which tenants order parts of the fleet: offerings, and the allocations that they get. */
-export function computeProduct(options: Partial<SchedulerOptions> & UnitOptions = {}): Product {
+export function computeProduct(options: Partial<SchedulerOptions> & UnitOptions & StorageOptions = {}): Product {
   const stockroom = new Stockroom();
   return {
     name: 'compute',

@@ -1922,6 +1922,8 @@ export type UsageAmounts = {
   readonly coreSeconds: number;
   /** The same of memory, in GiB. */
   readonly memoryGibSeconds: number;
+  /** The same of the sizes of storages, in GiB. */
+  readonly storageGibSeconds: number;
   /** Number of allocations that have a share in it. */
   readonly allocations: number;
 };
@@ -1943,6 +1945,8 @@ export type Usage = {
     readonly coreSeconds: number;
     /** The same of memory, in GiB. */
     readonly memoryGibSeconds: number;
+    /** The same of the sizes of storages, in GiB. */
+    readonly storageGibSeconds: number;
     /** Number of allocations that have a share in it. */
     readonly allocations: number;
   }[];

@@ -107,7 +107,14 @@ describeUnless(needsRoot, 'capstan run on a real node', () => {
     expect((await runUnit(['--no-upload', '-v', 'common:/data'], 'sh', '-c', 'echo shared > /data/file')).code).toBe(0);
     expect((await runUnit(['--no-upload', '-v', 'common:/data:ro'], 'cat', '/data/file')).stdout).toBe('shared\n');
     expect((await capstan(['volume', 'list'])).stdout).toMatch(/common .* Ready .*the size is not enforced/);
-    await vi.waitFor(async () => expect(await capstan(['volume', 'rm', 'common'])).toMatchObject({ code: 0 }), patience);
+    expect(await capstan(['quota', 'set', 'root:main:default', '--storage', '1Gi'])).toMatchObject({ code: 0 });
+    expect(await capstan(['volume', 'create', 'huge', '--size', '2Gi'])).toMatchObject({ code: 0 });
+    const shown = async (): Promise<string> => (await capstan(['volume', 'show', 'huge'])).stdout;
+    await vi.waitFor(async () => expect(await shown()).toContain('the limit of root:main:default is 1 GiB of storage'), patience);
+    expect((await capstan(['quota', 'show', 'root:main:default'])).stdout).toContain('1 GiB of storage');
+    expect(await capstan(['quota', 'delete', 'root:main:default'])).toMatchObject({ code: 0 });
+    expect((await capstan(['usage', '-o', 'csv'])).stdout).toMatch(/,storage_gib_seconds\nroot:main:default,.*,0\.\d+\n$/);
+    await vi.waitFor(async () => expect(await capstan(['volume', 'rm', 'common', 'huge'])).toMatchObject({ code: 0 }), patience);
     expect(readdirSync(join(shared, 'tenants'), { recursive: true })).toHaveLength(2);
   }, 60_000);
 

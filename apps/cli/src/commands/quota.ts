@@ -28,6 +28,7 @@ export interface QuotaFlags extends OutputFlags {
   readonly gpuMemory?: string;
   readonly cpu?: string;
   readonly memory?: string;
+  readonly storage?: string;
 }
 
 /** The word for the default of homes, where a path is expected. */
@@ -119,7 +120,7 @@ function nameOf(workspace: string): string {
   return workspace.replaceAll(':', '.');
 }
 
-function limitsIn({ allocations, gpus, model = [], gpuMemory, cpu, memory }: QuotaFlags): FleetLimits {
+function limitsIn({ allocations, gpus, model = [], gpuMemory, cpu, memory, storage }: QuotaFlags): FleetLimits {
   const models = Object.fromEntries(model.map(parseModel));
   return {
     ...(allocations !== undefined && { allocations }),
@@ -128,6 +129,7 @@ function limitsIn({ allocations, gpus, model = [], gpuMemory, cpu, memory }: Quo
     ...(gpuMemory !== undefined && { gpuMemory }),
     ...(cpu !== undefined && { cpu }),
     ...(memory !== undefined && { memory }),
+    ...(storage !== undefined && { storage }),
   };
 }
 

@@ -35,7 +35,7 @@ export function linesOf(report: UsageReport, output: UsageFlags['output']): stri
         `From ${from} to ${to}`,
         '',
         ...columns([
-          [groupBy.toUpperCase(), 'GPU HOURS', 'CORE HOURS', 'MEMORY GIB HOURS', 'ALLOCATIONS'],
+          [groupBy.toUpperCase(), 'GPU HOURS', 'CORE HOURS', 'MEMORY GIB HOURS', 'STORAGE GIB HOURS', 'ALLOCATIONS'],
           ...items.map((item) => [item.key || '<none>', ...cells(item)]),
           ['total', ...cells(total)],
         ]),
@@ -43,7 +43,7 @@ export function linesOf(report: UsageReport, output: UsageFlags['output']): stri
   }
 }
 
-function cells({ gpuSeconds, coreSeconds, memoryGibSeconds, allocations }: UsageAmounts): string[] {
+function cells({ gpuSeconds, coreSeconds, memoryGibSeconds, storageGibSeconds, allocations }: UsageAmounts): string[] {
   const hours = (seconds: number): string => (seconds / 3600).toFixed(2);
-  return [hours(gpuSeconds), hours(coreSeconds), hours(memoryGibSeconds), String(allocations)];
+  return [hours(gpuSeconds), hours(coreSeconds), hours(memoryGibSeconds), hours(storageGibSeconds), String(allocations)];
 }

@@ -8,8 +8,10 @@ import {
   logicalClusterName,
   type NodeBooking,
   type NodeReservation,
+  type NodeVolume,
   nodeBookingKind,
   nodeReservationKind,
+  nodeVolumeKind,
   pathAnnotation,
   platformWorkspace,
 } from '@capstan/api';
@@ -22,13 +24,20 @@ import { workspaceIn } from '../workspaces/connection.ts';
 export async function fleetState(client: Client, instead: string): Promise<FleetState> {
   const platform = client.cluster(platformWorkspace);
   try {
-    const [nodes, bookings, quotas, reservations] = await Promise.all([
+    const [nodes, bookings, quotas, reservations, volumes] = await Promise.all([
       platform.resource<GPUNode>(gpuNodeKind).list(),
       platform.resource<NodeBooking>(nodeBookingKind).list(),
       platform.resource<FleetQuota>(fleetQuotaKind).list(),
       platform.resource<NodeReservation>(nodeReservationKind).list(),
+      platform.resource<NodeVolume>(nodeVolumeKind).list(),
     ]);
-    return { nodes: nodes.items, bookings: bookings.items, quotas: quotas.items, reservations: reservations.items };
+    return {
+      nodes: nodes.items,
+      bookings: bookings.items,
+      quotas: quotas.items,
+      reservations: reservations.items,
+      volumes: volumes.items,
+    };
   } catch (error) {
     if (isForbidden(error)) throw new Failure('usage', `only owners of the platform can read the fleet. ${instead}`, error);
     throw error;

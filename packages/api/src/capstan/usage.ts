@@ -4,11 +4,11 @@
  */
 export const usagePath = '/capstan/usage';
 
-/** A part of an allocation on one node, from the moment in which it was granted. A fact is written once, and its end is written once. */
+/** A part of an allocation on one node, from the moment in which it was granted, or a size of a volume, from the moment in which it has it. A fact is written once, and its end is written once. */
 export interface UsageFact {
   /** Id of the workspace. */
   readonly cluster: string;
-  /** Of the Allocation. */
+  /** Of the Allocation, or the name of the NodeVolume. */
   readonly uid: string;
   readonly attempt: string;
   /** Counts the parts of the allocation. */
@@ -26,17 +26,21 @@ export interface UsageFact {
   readonly cpu: number;
   /** In bytes. */
   readonly memory: number;
+  /** The size of a volume, in bytes; absent for allocations. */
+  readonly storage?: number;
   readonly node: string;
   /** In RFC 3339 format. */
   readonly begin: string;
   readonly end?: string;
 }
 
-/** Ends everything that an allocation has. Facts that have an end keep it. */
+/** Ends everything that an allocation or a volume has. Facts that have an end keep it. */
 export interface UsageEnd {
   readonly cluster: string;
   readonly uid: string;
   readonly end: string;
+  /** The attempt that goes on. */
+  readonly except?: string;
 }
 
 /** Body of `POST /capstan/usage`. It can be sent any number of times. */
@@ -69,6 +73,7 @@ export interface UsageAmounts {
   readonly gpuSeconds: number;
   readonly coreSeconds: number;
   readonly memoryGibSeconds: number;
+  readonly storageGibSeconds: number;
   /** Number of allocations that have a share in it. */
   readonly allocations: number;
 }
@@ -84,9 +89,16 @@ export interface UsageReport {
 
 /** The lines of a report for spreadsheets and programs. */
 export function usageCsv({ groupBy, items }: UsageReport): readonly string[] {
-  const cells = ({ key, gpuSeconds, coreSeconds, memoryGibSeconds, allocations }: UsageReport['items'][number]): string =>
-    [csvCell(key), gpuSeconds, coreSeconds, memoryGibSeconds, allocations].map(String).join(',');
-  return [`${groupBy},gpu_seconds,core_seconds,memory_gib_seconds,allocations`, ...items.map(cells)];
+  const cells = ({
+    key,
+    gpuSeconds,
+    coreSeconds,
+    memoryGibSeconds,
+    allocations,
+    storageGibSeconds,
+  }: UsageReport['items'][number]): string =>
+    [csvCell(key), gpuSeconds, coreSeconds, memoryGibSeconds, allocations, storageGibSeconds].map(String).join(',');
+  return [`${groupBy},gpu_seconds,core_seconds,memory_gib_seconds,allocations,storage_gib_seconds`, ...items.map(cells)];
 }
 
 /** Spreadsheets run cells that begin with certain characters as formulas. */

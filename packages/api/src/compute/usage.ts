@@ -4,7 +4,7 @@ import { choice, integer, list, object, optional, type ReadOf, text } from '../d
 import { computeGroup } from './fields.ts';
 
 /** The amounts that quotas limit. */
-export const quotaResources = ['allocations', 'model', 'gpus', 'gpuMemory', 'cpu', 'memory'] as const;
+export const quotaResources = ['allocations', 'model', 'gpus', 'gpuMemory', 'cpu', 'memory', 'storage'] as const;
 export type QuotaResource = (typeof quotaResources)[number];
 
 const limit = object('A limit that holds for the workspace.', {

@@ -33,6 +33,7 @@ const owner = object('The GPUStorage that the volume is for.', {
   cluster: text('Id of its workspace.', { minLength: 1, maxLength: 253, rules: [immutable] }),
   namespace: text('Its namespace.', { minLength: 1, maxLength: 63, rules: [immutable] }),
   name: objectName('Its name.', { rules: [immutable] }),
+  path: optional(text('Path of its workspace when the volume was created, by which quotas name it.', { maxLength: 1024 })),
   uid: uid('Its UID. Another one of the same name can take over a volume that was retained.'),
 });
 

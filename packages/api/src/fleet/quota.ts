@@ -14,12 +14,13 @@ const limits = object(
     gpuMemory: optional(amount('Memory of all GPUs together, such as `640Gi`.')),
     cpu: optional(amount('Cores, such as `64`.')),
     memory: optional(amount('Memory of nodes, such as `1Ti`.')),
+    storage: optional(amount('Sizes of all storages together, such as `10Ti`.')),
   },
   {
     rules: [
       {
-        rule: 'has(self.allocations) || has(self.gpus) || has(self.models) || has(self.gpuMemory) || has(self.cpu) || has(self.memory)',
-        message: 'must limit something: allocations, gpus, models, gpuMemory, cpu or memory',
+        rule: 'has(self.allocations) || has(self.gpus) || has(self.models) || has(self.gpuMemory) || has(self.cpu) || has(self.memory) || has(self.storage)',
+        message: 'must limit something: allocations, gpus, models, gpuMemory, cpu, memory or storage',
       },
     ],
   },
@@ -33,7 +34,7 @@ export const fleetQuotaKind = defineKind({
   categories: ['capstan'],
   scope: 'Cluster',
   description:
-    'Limits how much of the fleet a workspace and everything below it may have. An allocation that would exceed a limit waits until something is released or the limit is raised. ' +
+    'Limits how much of the fleet a workspace and everything below it may have. An allocation or storage that would exceed a limit waits until something is released or the limit is raised. ' +
     'Nothing is taken from anybody when a limit is lowered. If several quotas limit the same workspace, the smallest number counts.',
   versions: {
     v1alpha1: {
@@ -59,6 +60,7 @@ export const fleetQuotaKind = defineKind({
         { name: 'Homes', type: 'boolean', path: '.spec.homes' },
         { name: 'GPUs', type: 'integer', path: '.spec.limits.gpus' },
         { name: 'Models', type: 'string', path: '.spec.limits.models' },
+        { name: 'Storage', type: 'string', path: '.spec.limits.storage', priority: 1 },
         { name: 'Allocations', type: 'integer', path: '.spec.limits.allocations', priority: 1 },
       ],
     },

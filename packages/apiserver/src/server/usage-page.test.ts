@@ -59,7 +59,28 @@ describe('the ledger', () => {
         append({ ends: [{ cluster: 'tenant', uid: 'a', end }] }),
       ]);
     const { total } = await report(`/clusters/tenant${page}?${march}`);
-    expect(total).toEqual({ gpuSeconds: 2 * 86_400, coreSeconds: 4 * 86_400, memoryGibSeconds: 86_400, allocations: 1 });
+    expect(total).toEqual({
+      gpuSeconds: 2 * 86_400,
+      coreSeconds: 4 * 86_400,
+      memoryGibSeconds: 86_400,
+      storageGibSeconds: 0,
+      allocations: 1,
+    });
+  });
+
+  it('counts the sizes that a volume has had, one after the other, and no allocation', async () => {
+    const volume = { offering: '', model: '', gpus: 0, cpu: 0, memory: 0 };
+    const size = (gibibytes: number, begin: string) =>
+      fact('v', { ...volume, attempt: `size-${gibibytes}`, storage: gibibytes * 2 ** 30, begin });
+    const [first, second] = [size(4, '2025-05-01T00:00:00Z'), size(8, '2025-05-02T00:00:00Z')];
+    // Again and again, and in the wrong order after a restart.
+    for (let round = 0; round < 2; round++) {
+      await append({ facts: [first], ends: [{ cluster: 'tenant', uid: 'v', end: '2025-05-01T00:00:00Z', except: 'size-4' }] });
+      await append({ facts: [second], ends: [{ cluster: 'tenant', uid: 'v', end: '2025-05-02T00:00:00Z', except: 'size-8' }] });
+    }
+    await append({ ends: [{ cluster: 'tenant', uid: 'v', end: '2025-05-03T00:00:00Z' }] });
+    const { total } = await report(`/clusters/tenant${page}?from=2025-05-01&to=2025-06-01`);
+    expect(total).toEqual({ gpuSeconds: 0, coreSeconds: 0, memoryGibSeconds: 0, storageGibSeconds: 12 * 86_400, allocations: 0 });
   });
 
   it('ends nothing that never began, and nothing before it began', async () => {

@@ -47,6 +47,7 @@ function factOf(value: unknown, index: number): UsageFact {
     gpus: number('gpus'),
     cpu: number('cpu'),
     memory: number('memory'),
+    ...(fields['storage'] !== undefined && { storage: number('storage') }),
     node: text('node'),
     begin: timeOf(fields['begin'], `${where}.begin`),
   };
@@ -54,7 +55,11 @@ function factOf(value: unknown, index: number): UsageFact {
 
 function endOf(value: unknown, index: number): UsageEnd {
   const fields = isObject(value) ? value : {};
-  return { ...ownerOf(fields, `ends[${index}]`), end: timeOf(fields['end'], `ends[${index}].end`) };
+  return {
+    ...ownerOf(fields, `ends[${index}]`),
+    end: timeOf(fields['end'], `ends[${index}].end`),
+    ...(fields['except'] !== undefined && { except: idOf(fields['except'], `ends[${index}].except`) }),
+  };
 }
 
 function ownerOf(fields: Readonly<Record<string, unknown>>, where: string): Pick<UsageFact, 'cluster' | 'uid'> {

@@ -33,8 +33,13 @@ export class UsageLedger {
     }
   }
 
-  async #end(end: UsageEnd): Promise<void> {
-    for await (const { key } of this.#entries(prefixOf(end))) await this.#endOne(key, end.end);
+  /** Facts that began after the one that goes on stay: a report that comes late says nothing about them. */
+  async #end({ end, except, ...owner }: UsageEnd): Promise<void> {
+    const all: { readonly key: string; readonly fact: UsageFact }[] = [];
+    for await (const { key, value } of this.#entries(prefixOf(owner))) all.push({ key, fact: JSON.parse(value) as UsageFact });
+    const latest = except === undefined ? undefined : all.find(({ fact }) => fact.attempt === except)?.fact.begin;
+    for (const { key, fact } of all)
+      if (fact.attempt !== except && (latest === undefined || fact.begin <= latest)) await this.#endOne(key, end);
   }
 
   async #endOne(key: string, end: string): Promise<void> {

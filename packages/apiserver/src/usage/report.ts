@@ -80,14 +80,16 @@ class Sum {
   #gpu = 0n;
   #cpu = 0n;
   #memory = 0n;
+  #storage = 0n;
   readonly #allocations = new Set<string>();
 
-  add({ gpus, cpu, memory, uid }: UsageFact, milliseconds: number): void {
+  add({ gpus, cpu, memory, storage, uid }: UsageFact, milliseconds: number): void {
     const time = BigInt(milliseconds);
     this.#gpu += BigInt(gpus) * time;
     this.#cpu += BigInt(cpu) * time;
     this.#memory += BigInt(memory) * time;
-    this.#allocations.add(uid);
+    if (storage === undefined) this.#allocations.add(uid);
+    else this.#storage += BigInt(storage) * time;
   }
 
   amounts(): UsageAmounts {
@@ -95,6 +97,7 @@ class Sum {
       gpuSeconds: Number(this.#gpu) / 1_000,
       coreSeconds: Number(this.#cpu) / 1_000_000,
       memoryGibSeconds: Number(this.#memory) / 1_000 / gib,
+      storageGibSeconds: Number(this.#storage) / 1_000 / gib,
       allocations: this.#allocations.size,
     };
   }

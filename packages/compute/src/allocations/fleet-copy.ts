@@ -6,8 +6,10 @@ import {
   gpuNodeKind,
   type NodeBooking,
   type NodeReservation,
+  type NodeVolume,
   nodeBookingKind,
   nodeReservationKind,
+  nodeVolumeKind,
   type Offering,
   offeringKind,
 } from '@capstan/api';
@@ -25,6 +27,7 @@ export class FleetCopy implements Disposable {
   readonly #offerings: Informer<Offering>;
   readonly #quotas: Informer<FleetQuota>;
   readonly #reservations: Informer<NodeReservation>;
+  readonly #volumes: Informer<NodeVolume>;
   readonly #following: readonly Disposable[];
   /** By node. */
   readonly #warm = new Map<string, readonly WarmUnit[]>();
@@ -35,6 +38,7 @@ export class FleetCopy implements Disposable {
     this.#offerings = informers.informer<Offering>(offeringKind);
     this.#quotas = informers.informer<FleetQuota>(fleetQuotaKind);
     this.#reservations = informers.informer<NodeReservation>(nodeReservationKind);
+    this.#volumes = informers.informer<NodeVolume>(nodeVolumeKind);
     const following = [
       informers.informer<GPUNode>(gpuNodeKind).onChange(({ type, object }) => {
         if (type === 'deleted') this.#removeNode(object.metadata.name ?? '');
@@ -57,7 +61,8 @@ export class FleetCopy implements Disposable {
 
   /** Asks for the informers, so that they can be waited for. */
   static prepare(informers: InformerFactory): void {
-    for (const kind of [gpuNodeKind, nodeBookingKind, offeringKind, fleetQuotaKind, nodeReservationKind]) informers.informer(kind);
+    for (const kind of [gpuNodeKind, nodeBookingKind, offeringKind, fleetQuotaKind, nodeReservationKind, nodeVolumeKind])
+      informers.informer(kind);
   }
 
   node(name: string): FleetNode | undefined {
@@ -79,6 +84,11 @@ export class FleetCopy implements Disposable {
 
   quotas(): FleetQuotaSpec[] {
     return this.#quotas.list().map(({ spec }) => spec);
+  }
+
+  /** The files of storages. They do not move allocations, and are only counted. */
+  volumes(): NodeVolume[] {
+    return this.#volumes.list();
   }
 
   reservations(): readonly NodeReservation[] {

@@ -1,5 +1,6 @@
-import type { FleetQuotaSpec } from '@capstan/api';
+import type { FleetQuotaSpec, NodeVolume } from '@capstan/api';
 import { type FleetNode, type PlacedPart, type PlacementRequest, type QuotaAmount, QuotaLedger, type QuotaUse } from '@capstan/fleet';
+import { countedVolume } from '../storages/quota.ts';
 
 /** The amounts that a request will count, as far as they are known before it is placed. */
 export function askedAmount({ size, nodes }: PlacementRequest): QuotaAmount {
@@ -50,6 +51,11 @@ export class PassQuota {
 
   count(uid: string, path: string, amount: QuotaAmount): void {
     if (!this.isEmpty) this.#ledger.setUse(uid, path, amount);
+  }
+
+  countVolume(volume: NodeVolume): void {
+    const counted = countedVolume(volume);
+    if (counted !== undefined) this.count(...counted);
   }
 
   /** Counts the allocation unless that would exceed a limit; then returns why. */

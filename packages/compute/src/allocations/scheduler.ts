@@ -115,6 +115,7 @@ export class Scheduler {
     const attempts = this.#fleet.attempts().filter(isAlive);
     const quota = new PassQuota(this.#fleet.quotas());
     this.#stock.count(quota);
+    if (!quota.isEmpty) for (const volume of this.#fleet.volumes()) quota.countVolume(volume);
     await this.#goOn(attempts, plan);
     const candidates = this.#sort(attempts, plan);
     await this.#learnPaths(candidates, attempts);

@@ -12,28 +12,37 @@ import {
   nodeVolumeKind,
 } from '@capstan/api';
 import { type Client, clusterOf } from '@capstan/client';
-import { controller, controllerOf, done, type Endpoints, type Runnable } from '@capstan/controller';
+import { controller, controllerOf, done, type Endpoints, type Runnable, requeueAfter } from '@capstan/controller';
+import { WorkspacePaths } from '../allocations/workspaces.ts';
 import { acrossTenants } from '../reconciling/across-tenants.ts';
 import { Owners } from '../reconciling/owners.ts';
 import { performSteps } from '../reconciling/steps.ts';
 import { nodeConcernsUnits } from '../units/copies.ts';
 import { mountKeys } from '../units/mounts.ts';
+import { ledgerAt } from '../usage/ledger-client.ts';
 import { copiesFrom, copiesOf, ownerKey, storagesSharedBy, volumesFor, volumesOn } from './copies.ts';
 import { decide } from './decide.ts';
 import { abandonedVolumes, orphans } from './orphans.ts';
+import { StorageQuota } from './quota.ts';
+import { StorageUsage } from './usage.ts';
 import { Work } from './work.ts';
 
 export interface StorageOptions {
   readonly now?: () => number;
+  /** In milliseconds: how often a storage that would exceed a limit is looked at. */
+  readonly askQuotaAgain?: number;
 }
 
 const mostSteps = 30;
 
 /** Storages of all tenants, and their NodeVolumes in root:platform. */
-export function storages(tenants: Endpoints, platform: Client, { now = Date.now }: StorageOptions = {}): Runnable {
+export function storages(tenants: Endpoints, platform: Client, { now = Date.now, askQuotaAgain = 15_000 }: StorageOptions = {}): Runnable {
+  const quota = new StorageQuota();
+  const usage = new StorageUsage(ledgerAt(platform));
+  const paths = new WorkspacePaths();
   const owners = new Owners(gpuStorageKind);
   const abandoned = abandonedVolumes();
-  const sweeper = orphans(owners, abandoned);
+  const sweeper = orphans(owners, abandoned, usage);
   const each = controller('storages')
     .for<GPUStorage>(gpuStorageKind)
     .reads((informers, at) => copiesOf(informers, at(platform)))
@@ -55,14 +64,17 @@ export function storages(tenants: Endpoints, platform: Client, { now = Date.now 
       { client: platform, predicate: nodeConcernsUnits },
     )
     .reconcile(
-      async ({ key, object: storage, copies, client, events, wrote }) => {
+      async ({ key, object: storage, copies, client, events, wrote, signal }) => {
         if (storage === undefined) {
           for (const one of volumesFor(copies.volumes, key)) abandoned.send(one);
           return done;
         }
-        const work = new Work(storage, { copies, client, platform, events, wrote, now });
+        const cluster = clusterOf(storage) ?? '';
+        await paths.learn(cluster, client, signal);
+        const work = new Work(storage, { copies, client, platform, events, wrote, now, quota, usage, path: paths.pathOf(cluster) });
+        await work.account();
         await performSteps(work, { decide, most: mostSteps, subject: `the storage ${storage.metadata.name}` });
-        return done;
+        return work.isRefused ? requeueAfter(askQuotaAgain) : done;
       },
       { concurrency: 16 },
     );

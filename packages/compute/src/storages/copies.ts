@@ -1,6 +1,8 @@
 import {
   type Allocation,
   allocationKind,
+  type FleetQuota,
+  fleetQuotaKind,
   type GPUNode,
   type GPUStorage,
   type GPUUnit,
@@ -26,6 +28,7 @@ export interface Copies {
   readonly allocations: Informer<Allocation>;
   readonly volumes: Informer<NodeVolume>;
   readonly nodes: Informer<GPUNode>;
+  readonly quotas: Informer<FleetQuota>;
 }
 
 /** `there` are the informers of root:platform. */
@@ -42,6 +45,7 @@ export function copiesOf(informers: InformerFactory, there: InformerFactory): Co
     allocations: informers.informer<Allocation>(allocationKind),
     volumes: volumesOf(there),
     nodes: there.informer<GPUNode>(gpuNodeKind),
+    quotas: there.informer<FleetQuota>(fleetQuotaKind),
   };
 }
 

@@ -20,6 +20,8 @@ function sceneOf({ spec = {}, status = {}, metadata = {}, ...rest }: Given): Sce
     allocation: () => undefined,
     volumes: [],
     node: () => nodeThat('True'),
+    path: 'root:tenant',
+    refusal: () => undefined,
     sharing: () => [],
     sibling: () => undefined,
     isAbsent: false,

@@ -5,7 +5,7 @@ import { nodeStateOf } from '../units/nodes.ts';
 import { bytesOf, nodeVolumeFor } from './making.ts';
 import { type Scene, usersOf, volumeOf } from './scene.ts';
 import { anotherKeeper, sharedPlace } from './sharing.ts';
-import { type BoundPlace, boundStatus, deletingStatus, volumeStatus, waitingStatus } from './status.ts';
+import { type BoundPlace, boundStatus, deletingStatus, refusedStatus, volumeStatus, waitingStatus } from './status.ts';
 
 /** The next thing to do for a storage. Afterwards, or after a crash, everything is looked at again. */
 export type Step =
@@ -39,6 +39,9 @@ type Place = BoundPlace | { readonly problem: string };
 /** Finds the node of a storage. It never changes afterwards. */
 function bind(scene: Scene): Step {
   const place = placeOf(scene);
+  // Before a unit gets an allocation for it.
+  const refused = scene.refusal(bytesOf(scene.storage.spec.size), false);
+  if (refused !== undefined) return report(scene, refusedStatus(scene, refused)) ?? wait;
   if ('problem' in place) return report(scene, waitingStatus(scene, place.problem)) ?? wait;
   // Before anything is created elsewhere.
   if (!hasFinalizer(scene.storage, storageFinalizer)) return { kind: 'protect' };
@@ -117,7 +120,9 @@ function keep(scene: Scene): Step {
     if (!scene.isAbsent) return { kind: 'look', node, volume: name };
     const source = sourceOf(scene);
     if ('problem' in source) return report(scene, boundStatus(scene, { node, volume: name, directory, message: source.problem })) ?? wait;
-    return { kind: 'create', volume: nodeVolumeFor(storage, source.volume) };
+    const refused = scene.refusal(bytesOf(storage.spec.size), true);
+    if (refused !== undefined) return report(scene, refusedStatus(scene, refused, { node, volume: name, directory })) ?? wait;
+    return { kind: 'create', volume: nodeVolumeFor(storage, { source: source.volume, path: scene.path }) };
   }
   const changes = changesOf(scene, volume);
   if (changes !== undefined) return { kind: 'change', volume, spec: changes };
@@ -125,8 +130,9 @@ function keep(scene: Scene): Step {
 }
 
 /** The size only grows, also if a storage takes over a volume that was larger. */
-function changesOf({ storage }: Scene, { spec }: NodeVolume): JsonObject | undefined {
-  const size = bytesOf(storage.spec.size);
+function changesOf({ storage, refusal }: Scene, { spec }: NodeVolume): JsonObject | undefined {
+  const asked = bytesOf(storage.spec.size);
+  const size = asked > spec.size && refusal(asked, true) === undefined ? asked : spec.size;
   const { uid = '' } = storage.metadata;
   const changes: JsonObject = {
     ...(size > spec.size && { size }),
@@ -148,7 +154,7 @@ function leave(scene: Scene): Step {
   const keeper = anotherKeeper(scene);
   if (keeper !== undefined) return { kind: 'status', status: boundStatus(scene, { node: keeper, volume: name, directory }) };
   if (volume === undefined && directory !== undefined && phase === 'Pending' && scene.isAbsent)
-    return { kind: 'create', volume: nodeVolumeFor(storage, undefined) };
+    return { kind: 'create', volume: nodeVolumeFor(storage, { path: scene.path }) };
   if (volume === undefined) return node === undefined || scene.isAbsent ? { kind: 'letGo' } : { kind: 'look', node, volume: name };
   if (storage.spec.deletionPolicy === 'Retain')
     return volume.spec.retained ? { kind: 'letGo' } : { kind: 'change', volume, spec: { retained: true } };

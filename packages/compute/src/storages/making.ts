@@ -7,13 +7,16 @@ export function bytesOf(size: string | number): number {
   return Number(scaledValue(parseQuantity(size), 0));
 }
 
-/** The NodeVolume of a storage that is bound to a node. `source` is the NodeVolume whose files are copied, if there is one. */
-export function nodeVolumeFor(storage: GPUStorage, source: string | undefined): NodeVolume {
+/** The NodeVolume of a storage that is bound to a node. `source` is the NodeVolume whose files are copied, if there is one, and `path` that of the workspace. */
+export function nodeVolumeFor(
+  storage: GPUStorage,
+  { source, path }: { readonly source?: string | undefined; readonly path?: string | undefined },
+): NodeVolume {
   const { name = '', namespace = '', uid = '' } = storage.metadata;
   const { size, prepare, snapshotOf, recover } = storage.spec;
   const directory = directoryOf(storage);
   const spec: NodeVolumeSpec = {
-    owner: { cluster: clusterOf(storage) ?? '', namespace, name, uid },
+    owner: { cluster: clusterOf(storage) ?? '', namespace, name, uid, ...(path !== undefined && { path }) },
     size: bytesOf(size),
     ...(source !== undefined && (snapshotOf === undefined ? { prepare: { storage: source } } : { snapshotOf: source })),
     ...(prepare?.url !== undefined && { prepare: { url: prepare.url } }),

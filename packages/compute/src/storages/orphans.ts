@@ -5,6 +5,7 @@ import type { Owners } from '../reconciling/owners.ts';
 import { nodeConcernsUnits } from '../units/copies.ts';
 import { nodeStateOf } from '../units/nodes.ts';
 import { volumesOf, volumesOn } from './copies.ts';
+import type { StorageUsage } from './usage.ts';
 
 /** In milliseconds: how long to wait if nobody can say whether a storage exists. */
 const askAgain = 30_000;
@@ -17,7 +18,7 @@ export const abandonedVolumes = (): Abandoned => new Channel<NodeVolume>();
  * Collects NodeVolumes whose storage is gone: those that stayed on a silent node when it was deleted, and those of storages that were deleted by force. Retained ones
  * stay until their node is removed.
  */
-export function orphans(owners: Owners, abandoned: Abandoned): Controller<NodeVolume, Copies> {
+export function orphans(owners: Owners, abandoned: Abandoned, usage: Pick<StorageUsage, 'end'>): Controller<NodeVolume, Copies> {
   return controller('storage-orphans')
     .for<NodeVolume>(nodeVolumeKind)
     .reads((informers): Copies => ({ nodes: informers.informer<GPUNode>(gpuNodeKind), volumes: volumesOf(informers) }))
@@ -33,6 +34,7 @@ export function orphans(owners: Owners, abandoned: Abandoned): Controller<NodeVo
       const owner = await owners.find(volume.spec.owner);
       if (owner === 'unknown') return requeueAfter(askAgain);
       if (owner === 'exists') return done;
+      await usage.end(volume);
       const resource = client.resource<NodeVolume>(nodeVolumeKind).in(namespace);
       if (volume.status?.phase === 'Deleted' || nodeStateOf(node).kind === 'lost')
         await ignoring(resource.delete(name, { preconditions: { uid } }), isNotFound);

@@ -12,6 +12,8 @@ import { isOver } from '../units/scene.ts';
 /** Everything that a decision about a storage is made from. */
 export interface Scene {
   readonly storage: GPUStorage;
+  /** The path of its workspace, if it is known. */
+  readonly path: string | undefined;
   /** In milliseconds. */
   readonly now: number;
   /** The units of its namespace that mount it, the oldest first. */
@@ -22,6 +24,8 @@ export interface Scene {
   readonly node: (name: string) => GPUNode | undefined;
   /** The nodes that can be heard and have shared directories, sorted by their names. */
   readonly sharing: () => readonly Sharing[];
+  /** Why its workspace cannot have so many bytes; undefined if it can. With `isNow`, they count from now on. */
+  readonly refusal: (bytes: number, isNow: boolean) => string | undefined;
   /** Another storage of the namespace. */
   readonly sibling: (name: string) => GPUStorage | undefined;
   /** Whether the server itself has said that there is no NodeVolume. */

@@ -1,19 +1,36 @@
 import type { GPUStorageStatus, GPUUnit, NodeVolume, StoragePhase } from '@capstan/api';
 import { type Condition, setCondition } from '@capstan/controller';
+import { quotaExceeded } from '../units/mounts.ts';
 import { nodeStateOf } from '../units/nodes.ts';
+import { bytesOf } from './making.ts';
 import { type Scene, usersOf } from './scene.ts';
 
 /** All conditions of a storage. */
-export type StorageCondition = 'Ready' | 'SizeEnforced' | 'InUse' | 'NodeReachable';
+export type StorageCondition = 'Ready' | 'SizeEnforced' | 'InUse' | 'NodeReachable' | 'WithinQuota';
 
 type Report = Pick<Condition, 'status' | 'reason' | 'message'>;
 
 const mostWords = 4096;
+const within: Report = { status: 'True', reason: 'Admitted', message: '' };
 const mostNames = 64;
 
 /** A storage that is on no node yet. */
 export function waitingStatus(scene: Scene, message: string): GPUStorageStatus {
   return withConditions(scene, { phase: 'Pending', message }, { Ready: { status: 'False', reason: 'NotBound', message } });
+}
+
+/** A storage that would exceed a limit. */
+export function refusedStatus(scene: Scene, message: string, place?: BoundPlace): GPUStorageStatus {
+  const { node, volume, directory } = place ?? {};
+  const status: GPUStorageStatus = {
+    phase: 'Pending',
+    message: message.slice(0, mostWords),
+    ...(node !== undefined && { node }),
+    ...(volume !== undefined && { volume }),
+    ...(directory !== undefined && { directory }),
+  };
+  const report: Report = { status: 'False', reason: quotaExceeded, message };
+  return withConditions(scene, status, { Ready: report, WithinQuota: report });
 }
 
 export interface BoundPlace {
@@ -56,10 +73,12 @@ export function volumeStatus(scene: Scene, volume: NodeVolume | undefined): GPUS
               : `is in the shared directory ${storage.spec.class}`
             : `is being created on ${node}`));
   const isReady = phase === 'Ready' || phase === 'Resizing';
+  const asked = bytesOf(storage.spec.size);
+  const refused = volume !== undefined && asked > volume.spec.size ? scene.refusal(asked, false) : undefined;
   const users = usersOf(scene).map(({ metadata }) => metadata.name ?? '');
   const status: GPUStorageStatus = {
     phase,
-    message: message.slice(0, mostWords),
+    message: (refused ?? message).slice(0, mostWords),
     node,
     volume: name,
     ...(directory !== undefined && { directory }),
@@ -71,6 +90,7 @@ export function volumeStatus(scene: Scene, volume: NodeVolume | undefined): GPUS
   };
   return withConditions(scene, status, {
     Ready: isReady ? { status: 'True', reason: phase, message: '' } : { status: 'False', reason: volume?.status?.reason ?? phase, message },
+    WithinQuota: refused === undefined ? within : { status: 'False', reason: quotaExceeded, message: refused },
     InUse: inUse(users),
     NodeReachable:
       state.kind === 'heard'

@@ -1,4 +1,6 @@
 import {
+  type FleetQuota,
+  fleetQuotaKind,
   type GPUStorage,
   type GPUUnit,
   gpuStorageKind,
@@ -7,6 +9,8 @@ import {
   type NodeVolumeStatus,
   newObject,
   nodeVolumeKind,
+  type UsageReport,
+  usagePath,
 } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
@@ -27,7 +31,7 @@ let fleet: PretendFleet;
 let tenant: TenantUnits;
 let other: TenantUnits;
 beforeAll(async () => {
-  cloud = await startCloud({ products: [fleetProduct, computeProduct({ explainEvery: 30 })], tenants: 2 });
+  cloud = await startCloud({ products: [fleetProduct, computeProduct({ explainEvery: 30, askQuotaAgain: 50 })], tenants: 2 });
   fleet = new PretendFleet(cloud.platform);
   [tenant, other] = [new TenantUnits(cloud.tenants[0]!.client), new TenantUnits(cloud.tenants[1]!.client)];
   await vi.waitFor(() => Promise.all([fleet.nodes().list(), fleet.nodeUnits().list(), volumes().list()]), patiently);
@@ -114,6 +118,10 @@ describe('a storage', () => {
     await eventually(async () => expect(await tenant.isGone('mortal')).toBe(true));
     expect((await volumeOf('lasting')).spec).toMatchObject({ deleted: false, retained: false });
     await storageIs('lasting', { phase: 'Ready' });
+    await eventually(async () => {
+      const { total } = await tenant.client.json<UsageReport>({ method: 'GET', path: usagePath });
+      expect(total.storageGibSeconds).toBeGreaterThan(0);
+    });
   });
 
   test('that a unit mounts is deleted after the unit has ended', async () => {
@@ -240,6 +248,38 @@ describe('a storage', () => {
       await storages().delete(name);
       await eventually(async () => expect(await isGone(name)).toBe(true));
     }
+  });
+
+  test('waits while it would exceed a limit, and so does its growth', async () => {
+    await fleet.makePool('limited');
+    const quotas = cloud.platform.resource<FleetQuota>(fleetQuotaKind);
+    const limit = (storage: string) => ({ workspace: 'root:main:tenant-2', limits: { storage } });
+    await quotas.create(newObject(fleetQuotaKind, { metadata: { name: 'limited' }, spec: limit('11Gi') }) as FleetQuota);
+    const state = (name: string, expected: object) =>
+      eventually(async () => expect((await storages(other).get(name)).status).toMatchObject(expected));
+    // Beside the gibibyte of an earlier test.
+    await create('fits', { size: '8Gi', node: 'limited-0' }, other);
+    const volume = await volumeOf('fits');
+    expect(volume.spec.owner.path).toBe('root:main:tenant-2');
+    await report(volume, ready);
+    await state('fits', { phase: 'Ready', ...condition('WithinQuota', 'True') });
+    const refused = (asked: number) =>
+      `the limit of root:main:tenant-2 is 11 GiB of storage; 9 GiB of storage are in use, and ${asked} GiB of storage were asked for`;
+    await create('large', { size: '4Gi' }, other);
+    await state('large', { phase: 'Pending', message: refused(4), ...condition('WithinQuota', 'False', refused(4)) });
+    const unit = await other.create('patient', { offering: 'limited', ...mount('large') });
+    await unitIs('patient', { phase: 'Pending', message: `waits for the storage large: ${refused(4)}` }, other);
+    expect(await other.allocationsOf(unit)).toEqual([]);
+    await storages(other).patch('fits', { type: 'merge', patch: { spec: { size: '12Gi' } } });
+    const grown = 'the limit of root:main:tenant-2 is 11 GiB of storage; 1 GiB of storage is in use, and 12 GiB of storage were asked for';
+    await state('fits', { phase: 'Ready', message: grown, ...condition('WithinQuota', 'False', grown) });
+    expect((await volumeOf('fits')).spec.size).toBe(8 * 2 ** 30);
+    await quotas.patch('limited', { type: 'merge', patch: { spec: limit('20Gi') } });
+    await eventually(async () => expect((await volumeOf('fits')).spec.size).toBe(12 * 2 ** 30));
+    await report(await volumeOf('large'), ready);
+    await started(unit);
+    await state('large', { phase: 'Ready', ...condition('WithinQuota', 'True') });
+    await quotas.delete('limited');
   });
 
   test('whose node was lost says so', async () => {

@@ -1,12 +1,14 @@
 import { type GPUStorage, gpuStorageKind, type NodeVolume, nodeNamespace, nodeVolumeKind } from '@capstan/api';
-import { type Client, isAlreadyExists, isNotFound, objectKey, type ResourceType } from '@capstan/client';
+import { type Client, clusterOf, isAlreadyExists, isNotFound, objectKey, type ResourceType } from '@capstan/client';
 import { addFinalizer, type EventRecorder, ignoring, patchStatus, removeFinalizer } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { mountingUnits } from '../units/mounts.ts';
 import { type Copies, siblingKey, volumesFor } from './copies.ts';
 import { type Step, storageFinalizer } from './decide.ts';
+import type { StorageQuota } from './quota.ts';
 import type { Scene } from './scene.ts';
 import { sharingNodes } from './sharing.ts';
+import type { StorageUsage } from './usage.ts';
 
 export interface WorkOptions {
   readonly copies: Copies;
@@ -17,6 +19,10 @@ export interface WorkOptions {
   readonly events: EventRecorder;
   readonly wrote: (object: KubeObject, type?: Pick<ResourceType, 'group' | 'resource'>) => void;
   readonly now: () => number;
+  /** The path of the workspace, if it is known. */
+  readonly path: string | undefined;
+  readonly quota: StorageQuota;
+  readonly usage: Pick<StorageUsage, 'keep' | 'end'>;
 }
 
 /** One reconcile of a storage: the copies, with the answers to its own writes. */
@@ -25,6 +31,7 @@ export class Work {
   #storage: GPUStorage;
   readonly #volumes: Map<string, NodeVolume>;
   #isAbsent = false;
+  #isRefused = false;
 
   constructor(storage: GPUStorage, options: WorkOptions) {
     this.#options = options;
@@ -32,8 +39,13 @@ export class Work {
     this.#volumes = new Map(volumesFor(options.copies.volumes, objectKey(storage)).map((one) => [keyOf(one), one]));
   }
 
+  /** Tells the ledger the sizes of its volumes. */
+  async account(): Promise<void> {
+    for (const volume of this.#volumes.values()) await this.#options.usage.keep(volume);
+  }
+
   scene(): Scene {
-    const { copies, now } = this.#options;
+    const { copies, now, path } = this.#options;
     const storage = this.#storage;
     const age = ({ metadata }: KubeObject): string => `${metadata.creationTimestamp} ${metadata.uid}`;
     return {
@@ -46,10 +58,27 @@ export class Work {
       },
       volumes: [...this.#volumes.values()],
       node: (name) => copies.nodes.get({ name }),
+      path,
+      refusal: (bytes, isNow) => this.#refusal(bytes, isNow),
       sharing: () => sharingNodes(copies.nodes.list()),
       sibling: (name) => copies.storages.get(siblingKey(storage, name)),
       isAbsent: this.#isAbsent,
     };
+  }
+
+  /** Whether a limit was in the way. Nobody says when there is room again. */
+  get isRefused(): boolean {
+    return this.#isRefused;
+  }
+
+  #refusal(bytes: number, isNow: boolean): string | undefined {
+    const { copies, quota, path } = this.#options;
+    const { status, metadata } = this.#storage;
+    const asked = { name: status?.volume ?? metadata.uid ?? '', path: path ?? clusterOf(this.#storage) ?? '', bytes };
+    const state = { quotas: copies.quotas.list().map(({ spec }) => spec), volumes: () => copies.volumes.list() };
+    const refusal = isNow ? quota.admit(asked, state) : quota.refusal(asked, state);
+    this.#isRefused ||= refusal !== undefined;
+    return refusal;
   }
 
   /** Does what was decided. Errors are thrown: the next reconcile decides again. */
@@ -58,6 +87,7 @@ export class Work {
       case 'protect':
         return this.#wroteStorage(await addFinalizer(this.#storages(), this.#storage, storageFinalizer));
       case 'letGo':
+        this.#options.quota.forget(this.#storage.status?.volume ?? this.#storage.metadata.uid ?? '');
         return this.#wroteStorage(await removeFinalizer(this.#storages(), this.#storage, storageFinalizer));
       case 'status': {
         const before = this.#storage;
@@ -80,6 +110,7 @@ export class Work {
       }
       case 'change': {
         const { namespace, name = '', uid } = step.volume.metadata;
+        if (step.spec['deleted'] === true) await this.#options.usage.end(step.volume);
         const patch = { metadata: { uid: uid ?? '' }, spec: step.spec };
         return this.#wroteVolume(await this.#nodeVolumes(namespace).patch(name, { type: 'merge', patch }));
       }
@@ -87,6 +118,7 @@ export class Work {
         const { namespace, name = '', uid = '' } = step.volume.metadata;
         await ignoring(this.#nodeVolumes(namespace).delete(name, { preconditions: { uid } }), isNotFound);
         this.#volumes.delete(keyOf(step.volume));
+        this.#options.quota.forget(name);
         this.#isAbsent = true;
       }
     }

@@ -3,6 +3,9 @@ import { clusterOf, formatKey, type Informer, type ObjectKey } from '@capstan/cl
 
 const byMount = 'mount';
 
+/** The reason of a storage or an order that would exceed a limit. */
+export const quotaExceeded = 'QuotaExceeded';
+
 /** The informer, with an index of the storages that units mount. */
 export function unitsMounting(units: Informer<GPUUnit>): Informer<GPUUnit> {
   units.addIndex(byMount, (unit) => mountKeys(unit).map(formatKey));
@@ -53,6 +56,8 @@ export function mountsOf(unit: GPUUnit, storage: (name: string) => GPUStorage | 
         kind: 'failed',
         message: `spec.mounts: the storage ${name} is on one node, so units with several nodes cannot mount it; storages in shared directories can be`,
       };
+    if (found.status?.conditions?.some(({ type, reason }) => type === 'Ready' && reason === quotaExceeded) === true)
+      return { kind: 'failed', message: `waits for the storage ${name}: ${message ?? 'it would exceed a limit'}` };
     if (node === undefined) {
       if (!isLocal || found.spec.node !== undefined || storageSource(found.spec) !== undefined)
         return { kind: 'waiting', message: `waits for the storage ${name}: ${message ?? 'it is new'}` };

@@ -28,6 +28,21 @@ describe('a quota', () => {
     ]);
   });
 
+  it('limits the sizes of storages, which are no allocations', () => {
+    const ledger = new QuotaLedger([quota('root:acme', { storage: '10Gi', allocations: 1 })]);
+    const storage = (gibibytes: number) => amount({ storage: gibibytes * gibibyte, allocations: 0 });
+    ledger.setUse('a', 'root:acme:a', storage(4));
+    ledger.setUse('b', 'root:acme:b', storage(4));
+    expect(messages(ledger, 'root:acme:c', storage(2))).toEqual([]);
+    expect(messages(ledger, 'root:acme:c', storage(3))).toEqual([
+      'the limit of root:acme is 10 GiB of storage; 8 GiB of storage are in use, and 3 GiB of storage were asked for',
+    ]);
+    expect(messages(ledger, 'root:acme:a', storage(6), 'a')).toEqual([]);
+    expect(messages(ledger, 'root:acme:a', h100(1))).toEqual([]);
+    for (const id of ['a', 'b']) ledger.clearUse(id);
+    expect(ledger.uses('root:acme').map(({ used }) => used)).toEqual([0, 0]);
+  });
+
   it('limits cores, memory and the number of allocations', () => {
     const ledger = new QuotaLedger([quota('root:acme', { cpu: '1500m', memory: '4Gi', allocations: 1 })]);
     expect(messages(ledger, 'root:acme', amount({ cpu: 1_500, memory: 4 * gibibyte }))).toEqual([]);

@@ -63,7 +63,7 @@ export class QuotaLedger {
       let totals = this.#totals.get(path);
       if (totals === undefined) this.#totals.set(path, (totals = noTotals()));
       addTo(totals, amount, sign);
-      if (totals.allocations === 0) this.#totals.delete(path);
+      if (totals.parts === 0) this.#totals.delete(path);
     }
   }
 }

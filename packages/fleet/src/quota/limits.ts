@@ -14,9 +14,11 @@ export interface QuotaLimits {
   readonly cpu?: number;
   /** In bytes. */
   readonly memory?: number;
+  /** In bytes. */
+  readonly storage?: number;
 }
 
-/** The amounts that an allocation has, or asks for. */
+/** The amounts that an allocation or a storage has, or asks for. */
 export interface QuotaAmount {
   /** Undefined as long as any will do; check again when it is known. */
   readonly model: string | undefined;
@@ -26,6 +28,10 @@ export interface QuotaAmount {
   /** In thousandths of a core, and in bytes. Zero as long as they depend on the node. */
   readonly cpu: number;
   readonly memory: number;
+  /** In bytes, of a storage. */
+  readonly storage?: number;
+  /** 0 for what is no allocation; 1 if absent. */
+  readonly allocations?: number;
 }
 
 /** A limit, and how much of it is used. */
@@ -48,19 +54,20 @@ export interface QuotaRefusal extends QuotaUse {
 }
 
 /** The limits of a stored quota, as numbers. */
-export function limitsIn({ gpuMemory, cpu, memory, ...counts }: FleetLimits): QuotaLimits {
+export function limitsIn({ gpuMemory, cpu, memory, storage, ...counts }: FleetLimits): QuotaLimits {
   const amount = (quantity: string | number, scale = 0): number => Number(scaledValue(parseQuantity(quantity), scale));
   return {
     ...counts,
     ...(gpuMemory !== undefined && { gpuMemory: amount(gpuMemory) }),
     ...(cpu !== undefined && { cpu: amount(cpu, -3) }),
     ...(memory !== undefined && { memory: amount(memory) }),
+    ...(storage !== undefined && { storage: amount(storage) }),
   };
 }
 
 /** Both limits hold. */
 export function stricter(one: QuotaLimits, other: QuotaLimits): QuotaLimits {
-  const names = ['allocations', 'gpus', 'gpuMemory', 'cpu', 'memory'] as const;
+  const names = ['allocations', 'gpus', 'gpuMemory', 'cpu', 'memory', 'storage'] as const;
   const least = (a: number | undefined, b: number | undefined): number | undefined =>
     a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
   const numbers = names.map((name) => [name, least(one[name], other[name])] as const).filter(([, value]) => value !== undefined);

@@ -9,13 +9,28 @@ export interface Totals {
   gpuMemory: number;
   cpu: number;
   memory: number;
+  storage: number;
+  /** How many allocations and storages are in these sums. */
+  parts: number;
   readonly models: Map<string, number>;
 }
 
-export const noTotals = (): Totals => ({ allocations: 0, gpus: 0, gpuMemory: 0, cpu: 0, memory: 0, models: new Map() });
+export const noTotals = (): Totals => ({
+  allocations: 0,
+  gpus: 0,
+  gpuMemory: 0,
+  cpu: 0,
+  memory: 0,
+  storage: 0,
+  parts: 0,
+  models: new Map(),
+});
 
-export function addTo(totals: Totals, { model, gpus, gpuMemory, cpu, memory }: QuotaAmount, sign: 1 | -1): void {
-  totals.allocations += sign;
+export function addTo(totals: Totals, amount: QuotaAmount, sign: 1 | -1): void {
+  const { model, gpus, gpuMemory, cpu, memory, storage = 0, allocations = 1 } = amount;
+  totals.parts += sign;
+  totals.allocations += sign * allocations;
+  totals.storage += sign * storage;
   totals.gpus += sign * gpus;
   totals.gpuMemory += sign * gpuMemory;
   totals.cpu += sign * cpu;
@@ -32,7 +47,7 @@ export function usesOf(workspace: string, limits: QuotaLimits, totals: Totals | 
     limit,
     used: totals?.models.get(model) ?? 0,
   }));
-  const others = (['gpus', 'gpuMemory', 'cpu', 'memory', 'allocations'] as const).flatMap((resource) => {
+  const others = (['gpus', 'gpuMemory', 'cpu', 'memory', 'storage', 'allocations'] as const).flatMap((resource) => {
     const limit = limits[resource];
     return limit === undefined ? [] : [{ workspace, resource, limit, used: totals?.[resource] ?? 0 }];
   });
@@ -41,7 +56,8 @@ export function usesOf(workspace: string, limits: QuotaLimits, totals: Totals | 
 
 /** How much of the limit an allocation asks for. */
 export function askedOf({ resource, model }: Pick<QuotaUse, 'resource' | 'model'>, asked: QuotaAmount): number {
-  if (resource === 'allocations') return 1;
+  if (resource === 'allocations') return asked.allocations ?? 1;
+  if (resource === 'storage') return asked.storage ?? 0;
   if (resource === 'model') return asked.model === model ? asked.gpus : 0;
   return asked[resource];
 }
@@ -58,4 +74,5 @@ const words: Readonly<Record<QuotaResource, (amount: number, model: string) => s
   gpuMemory: (amount) => `${gibibytes(amount)} of GPU memory`,
   cpu: (amount) => cpus(amount),
   memory: (amount) => `${gibibytes(amount)} of memory`,
+  storage: (amount) => `${gibibytes(amount)} of storage`,
 };

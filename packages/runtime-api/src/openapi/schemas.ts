@@ -117,6 +117,7 @@ const amounts: JsonObject = {
   gpuSeconds: { type: 'number', description: 'GPUs, times the seconds in which somebody had them.' },
   coreSeconds: { type: 'number', description: 'The same of cores.' },
   memoryGibSeconds: { type: 'number', description: 'The same of memory, in GiB.' },
+  storageGibSeconds: { type: 'number', description: 'The same of the sizes of storages, in GiB.' },
   allocations: count('Number of allocations that have a share in it.'),
 };
 const amountNames = Object.keys(amounts);

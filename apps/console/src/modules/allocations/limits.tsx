@@ -15,6 +15,7 @@ export function limitWords({ resource, model }: Pick<UsedLimit, 'resource' | 'mo
       return `${amount} ${model}`;
     case 'gpuMemory':
     case 'memory':
+    case 'storage':
       return bytes(amount);
     case 'cpu':
       return cores(amount);
@@ -28,6 +29,7 @@ const names: Readonly<Record<UsedLimit['resource'], string>> = {
   gpuMemory: 'GPU memory',
   cpu: 'Cores',
   memory: 'Memory',
+  storage: 'Storage',
 };
 
 /** The limits that hold for a workspace, with their use. Nothing if there are none. */

@@ -1,13 +1,14 @@
 import type { FleetLimits, FleetQuota } from '@capstan/api';
 
 /** The limits of a quota in few words: `8 H100, 3 allocations`. */
-export function limitsWords({ allocations, gpus, models = {}, gpuMemory, cpu, memory }: FleetLimits): string {
+export function limitsWords({ allocations, gpus, models = {}, gpuMemory, cpu, memory, storage }: FleetLimits): string {
   const parts = [
     gpus === undefined ? undefined : `${gpus} GPUs`,
     ...Object.entries(models).map(([model, amount]) => `${amount} ${model}`),
     gpuMemory === undefined ? undefined : `${gpuMemory} of GPU memory`,
     cpu === undefined ? undefined : `${cpu} cores`,
     memory === undefined ? undefined : `${memory} of memory`,
+    storage === undefined ? undefined : `${storage} of storage`,
     allocations === undefined ? undefined : `${allocations} allocations`,
   ];
   return parts.filter((part) => part !== undefined).join(', ');

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { daysOf, hours, monthStart } from './usage.ts';
 
 test('days without use are zero', () => {
-  const amounts = { coreSeconds: 0, memoryGibSeconds: 0, allocations: 1 };
+  const amounts = { coreSeconds: 0, memoryGibSeconds: 0, storageGibSeconds: 0, allocations: 1 };
   const { times, gpuHours } = daysOf({
     from: '2026-01-01T00:00:00Z',
     to: '2026-01-03T12:00:00Z',

@@ -55,6 +55,14 @@ export function StorageDetail() {
   );
 }
 
+/** A snapshot says of which storage, and of which moment. */
+function snapshotFacts({ spec, status }: GPUStorage): readonly (readonly [string, string])[] {
+  return [
+    ['Snapshot of', spec.snapshotOf?.name ?? ''],
+    ['Taken', dateTime(status?.takenAt)],
+  ];
+}
+
 function StorageFacts({ workspace, storage }: { readonly workspace: string; readonly storage: GPUStorage }) {
   const { metadata, spec, status } = storage;
   const { namespace = '', name = '' } = metadata;
@@ -65,7 +73,9 @@ function StorageFacts({ workspace, storage }: { readonly workspace: string; read
         facts={[
           ['Size', String(spec.size)],
           ['Used', status?.usedBytes === undefined ? '–' : <Meter key="used" share={usedShare(storage)} text={bytes(status.usedBytes)} />],
+          ['Class', spec.class],
           ['Node', status?.node ?? 'that of the first unit'],
+          ...(spec.snapshotOf === undefined ? [] : snapshotFacts(storage)),
           ['When deleted', spec.deletionPolicy === 'Retain' ? 'its files stay' : 'its files are deleted'],
           ['State', sentence(stateOf(storage).reason)],
           ['Created', dateTime(metadata.creationTimestamp)],

@@ -33,6 +33,14 @@ const columnsBy = (group: UsageGroup): readonly Column<Item>[] => [
     align: 'end',
     wideOnly: true,
   },
+  {
+    id: 'storage',
+    header: 'Storage GiB hours',
+    value: ({ storageGibSeconds }) => storageGibSeconds,
+    cell: ({ storageGibSeconds }) => hours(storageGibSeconds),
+    align: 'end',
+    wideOnly: true,
+  },
   { id: 'allocations', header: 'Allocations', value: ({ allocations }) => allocations, align: 'end' },
 ];
 const mostFirst = { id: 'gpu', desc: true };
@@ -96,7 +104,7 @@ export function Usage({ workspace }: { readonly workspace: string }) {
 function Days({ report }: { readonly report: UsageReport }) {
   const { times, gpuHours } = useMemo(() => daysOf(report), [report]);
   const series = useMemo(() => [{ label: 'GPU hours', values: gpuHours }], [gpuHours]);
-  const { gpuSeconds, coreSeconds, memoryGibSeconds, allocations } = report.total;
+  const { gpuSeconds, coreSeconds, memoryGibSeconds, storageGibSeconds, allocations } = report.total;
   return (
     <>
       <Facts
@@ -104,6 +112,7 @@ function Days({ report }: { readonly report: UsageReport }) {
           ['GPU hours', hours(gpuSeconds)],
           ['Core hours', hours(coreSeconds)],
           ['Memory GiB hours', hours(memoryGibSeconds)],
+          ['Storage GiB hours', hours(storageGibSeconds)],
           ['Allocations', allocations.toLocaleString('en')],
         ]}
       />
