@@ -65,6 +65,7 @@ function addCreating(command: Making): void {
     .addOption(new Option('--node <name>', 'node that has it (default: that of the first unit that mounts it)'))
     .addOption(new Option('--copy-of <volume>', 'begin with the files of another volume'))
     .addOption(new Option('--snapshot <name>', 'begin with the files of a snapshot'))
+    .addOption(new Option('--image <reference>', 'begin with the files of an OCI image'))
     .addOption(new Option('--url <url>', 'begin with a file of the web'))
     .addOption(new Option('--sha256 <hash>', 'its SHA-256'))
     .addOption(new Option('--unpack <how>', 'unpack the file').choices(['tar', 'tar-gzip']))

@@ -18,12 +18,14 @@ import { type Facts, nodeStatus, type ReportedStatus } from './inventory/node-st
 import type { DriverName } from './processes/choice.ts';
 import { type NodeHandlers, type RoutedRequest, refuse, routeRequests } from './requests/router.ts';
 import { TaskRunner } from './tasks/task-runner.ts';
+import type { UnitDriver } from './units/drivers/driver.ts';
 import { givenDrivers, openDrivers } from './units/drivers/machine.ts';
 import { defaultTimes, type UnitTimes } from './units/engine/times.ts';
 import { openCleaned } from './units/records/remembered.ts';
 import { type UnitOptions, UnitRunner } from './units/unit-runner.ts';
 import { Installation } from './upgrade/installation.ts';
 import { Upgrader } from './upgrade/upgrader.ts';
+import type { ImageSource } from './volumes/preparation/prepare.ts';
 import { type VolumeOptions, VolumeRunner } from './volumes/volume-runner.ts';
 
 export interface AgentOptions {
@@ -152,6 +154,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
     stateDirectory,
     isInUse: (volume) => units?.uses(volume) ?? true,
     onDirectories: report,
+    images: imagesOf(drivers.all),
     backoff,
     log,
   });
@@ -186,6 +189,12 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
     stop.abort();
     await Promise.allSettled([serving, work]);
   }
+}
+
+/** The driver that has an engine for images. */
+function imagesOf(drivers: readonly UnitDriver[]): ImageSource | undefined {
+  const driver = drivers.find((one) => one.isolation !== undefined && 'imageFiles' in one);
+  return driver && ((image, use, signal) => driver.imageFiles!(image, use, signal));
 }
 
 /** Makes this machine a node if it is none, and returns the name of the node; undefined if the signal aborts first. Rejects like `runAgent`. */

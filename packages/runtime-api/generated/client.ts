@@ -570,6 +570,8 @@ export type GpuStorage = {
       /** `None` keeps the file under the last part of its path. `Tar` and `TarGzip` unpack it; the archive and its files must fit at the same time. */
       readonly unpack?: "None" | "Tar" | "TarGzip";
     };
+    /** Reference of an OCI image that everybody may pull, such as `ghcr.io/acme/dataset:3`. A node with Podman unpacks its files, which must fit. Links in it must not lead out of it. */
+    readonly image?: string;
   };
   /** Makes it a snapshot: the files that this GPUStorage of the namespace has at one moment. They never change, and units mount them only for reading. */
   readonly snapshotOf?: {
@@ -656,6 +658,8 @@ export type GpuStorageInput = {
       /** `None` keeps the file under the last part of its path. `Tar` and `TarGzip` unpack it; the archive and its files must fit at the same time. */
       readonly unpack?: "None" | "Tar" | "TarGzip";
     };
+    /** Reference of an OCI image that everybody may pull, such as `ghcr.io/acme/dataset:3`. A node with Podman unpacks its files, which must fit. Links in it must not lead out of it. */
+    readonly image?: string;
   };
   /** Makes it a snapshot: the files that this GPUStorage of the namespace has at one moment. They never change, and units mount them only for reading. */
   readonly snapshotOf?: {

@@ -51,6 +51,15 @@ await describeWith(['podman', 'containerd'], 'units with an image', ({ podman })
     expect([code, stdout], stderr).toEqual([3, '/bin/busybox\n']);
   });
 
+  test('a volume begins with the files of an image', async () => {
+    expect(await capstan('volume', 'create', 'files', '--size', '64Mi', '--image', image)).toMatchObject({ code: 0 });
+    const { stdout, stderr } = await capstan(
+      ...['run', '--cpu', '1', '--memory', '256Mi', '--network', 'none', '--no-upload', '--rm', '-v', 'files:/files:ro', '--'],
+      ...['ls', '/files/bin/busybox'],
+    );
+    expect(stdout, stderr).toBe('/files/bin/busybox\n');
+  });
+
   test('shell runs a command in the container, and stop ends it', async () => {
     const size = ['--cpu', '1', '--memory', '256Mi', '--network', 'none', '--no-upload'];
     const started = await capstan(

@@ -26,6 +26,7 @@ describe('the flags of a volume', () => {
       prepare: { storage: { name: 'other' } },
       deletionPolicy: 'Retain',
     });
+    expect(specOf({ size: '1Gi', image: 'busybox' })).toEqual({ size: '1Gi', prepare: { image: 'busybox' } });
     expect(specOf({ size: '1Gi', snapshot: 'data-1' })).toEqual({ size: '1Gi', prepare: { snapshot: { name: 'data-1' } } });
     expect(specOf({ size: '1Gi', url: 'https://example.com/a.tar.gz', sha256, unpack: 'tar-gzip' })).toEqual({
       size: '1Gi',
@@ -36,7 +37,7 @@ describe('the flags of a volume', () => {
   test('are refused if they contradict each other', () => {
     expect(() => specOf({ size: '1Gi', url: 'https://example.com' })).toThrow('--url and --sha256 belong together');
     expect(() => specOf({ size: '1Gi', url: 'https://example.com', sha256: 'a', copyOf: 'b' })).toThrow(
-      'give one of --copy-of, --snapshot and --url',
+      'give one of --copy-of, --snapshot, --url and --image',
     );
   });
 });

@@ -13,6 +13,7 @@ export interface CreateFlags extends UnitOutputFlags {
   readonly copyOf?: string;
   readonly snapshot?: string;
   readonly url?: string;
+  readonly image?: string;
   readonly sha256?: string;
   readonly unpack?: 'tar' | 'tar-gzip';
   readonly retain?: boolean;
@@ -48,9 +49,20 @@ export async function createVolume(name: string, flags: CreateFlags): Promise<vo
 }
 
 /** The spec that flags describe. */
-export function specOf({ size, class: name, node, copyOf, snapshot, url, sha256, unpack, retain }: CreateFlags): Partial<GPUStorageSpec> {
-  if ([copyOf, snapshot, url].filter((one) => one !== undefined).length > 1)
-    throw new Failure('usage', 'the first files of a volume come from one place: give one of --copy-of, --snapshot and --url.');
+export function specOf({
+  size,
+  class: name,
+  node,
+  copyOf,
+  snapshot,
+  url,
+  image,
+  sha256,
+  unpack,
+  retain,
+}: CreateFlags): Partial<GPUStorageSpec> {
+  if ([copyOf, snapshot, url, image].filter((one) => one !== undefined).length > 1)
+    throw new Failure('usage', 'the first files of a volume come from one place: give one of --copy-of, --snapshot, --url and --image.');
   if ((url === undefined) !== (sha256 === undefined))
     throw new Failure('usage', '--url and --sha256 belong together: nodes check what they download.');
   const how = unpack === undefined ? 'None' : unpack === 'tar' ? 'Tar' : 'TarGzip';
@@ -59,6 +71,7 @@ export function specOf({ size, class: name, node, copyOf, snapshot, url, sha256,
     ...(name !== undefined && { class: name }),
     ...(node !== undefined && { node }),
     ...(copyOf !== undefined && { prepare: { storage: { name: copyOf } } }),
+    ...(image !== undefined && { prepare: { image } }),
     ...(snapshot !== undefined && { prepare: { snapshot: { name: snapshot } } }),
     ...(url !== undefined && sha256 !== undefined && { prepare: { url: { url, sha256, unpack: how } } }),
     ...(retain === true && { deletionPolicy: 'Retain' as const }),

@@ -1,7 +1,7 @@
 import { conditions, labelName, objectName, quantity, reference, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, flag, integer, list, object, optional, type Rule, text, withDefault } from '../definition/schema.ts';
-import { downloadFields, oneSourceOf } from '../storages/preparation.ts';
+import { downloadFields, imageField, oneSourceOf } from '../storages/preparation.ts';
 import { computeGroup } from './fields.ts';
 
 /** `Failed` storages need help: see `status.message` and `spec.recover`. */
@@ -38,6 +38,7 @@ const prepare = object(
     storage: optional(reference('A GPUStorage of the same namespace on the same node, whose files are copied while no unit mounts it.')),
     snapshot: optional(reference('A snapshot of the same namespace, whose files are copied. It is on the same node.')),
     url: optional(downloadFields),
+    image: optional(imageField),
   },
   { rules: [oneSourceOf('storage', 'snapshot', 'url')] },
 );

@@ -1,7 +1,7 @@
 import { immutable, objectName, timestamp } from '../definition/common.ts';
 import { defineKind, type ObjectOf } from '../definition/define-kind.ts';
 import { choice, flag, integer, object, optional, type ReadOf, text, withDefault } from '../definition/schema.ts';
-import { downloadFields, oneSourceOf } from '../storages/preparation.ts';
+import { downloadFields, imageField, oneSourceOf } from '../storages/preparation.ts';
 import { sharedDirectory } from '../storages/shared-directory.ts';
 import { fleetGroup } from './fields.ts';
 
@@ -21,6 +21,7 @@ export const volumeReasons = [
   'DownloadFailed',
   'ChecksumMismatch',
   'UnpackFailed',
+  'ImageUnavailable',
   'FileSystemDamaged',
   'InUse',
   'NodeProblem',
@@ -39,7 +40,11 @@ const owner = object('The GPUStorage that the volume is for.', {
 
 const prepare = object(
   'Where the first files come from.',
-  { storage: optional(uid('Name of a NodeVolume of the same owner on this node.')), url: optional(downloadFields) },
+  {
+    storage: optional(uid('Name of a NodeVolume of the same owner on this node.')),
+    url: optional(downloadFields),
+    image: optional(imageField),
+  },
   { rules: [oneSourceOf('storage', 'url')] },
 );
 

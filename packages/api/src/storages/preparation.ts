@@ -24,10 +24,16 @@ export const downloadFields = object(
   { atomic: true },
 );
 
-/** A preparation has exactly one of these fields. */
+/** An OCI image whose files a storage has from the beginning. */
+export const imageField = text(
+  'Reference of an OCI image that everybody may pull, such as `ghcr.io/acme/dataset:3`. A node with Podman unpacks its files, which must fit. Links in it must not lead out of it.',
+  { minLength: 1, maxLength: 512, pattern: '^[A-Za-z0-9][A-Za-z0-9._/:@-]*$' },
+);
+
+/** A preparation has exactly one of these fields, or an image, which came later: the rule must accept what was stored before. */
 export const oneSourceOf = (...fields: readonly string[]): Rule => ({
-  rule: `[${fields.map((field) => `has(self.${field})`).join(', ')}].filter(x, x).size() == 1`,
-  message: `must have exactly one of ${fields.slice(0, -1).join(', ')} and ${fields.at(-1)}`,
+  rule: `[${fields.map((field) => `has(self.${field})`).join(', ')}].filter(x, x).size() == 1 || has(self.image)`,
+  message: `must have exactly one of ${fields.join(', ')} and image`,
 });
 
 export type StorageDownload = ReadOf<typeof downloadFields>;

@@ -112,6 +112,14 @@ describe('the next step for a storage', () => {
     expect(decide(sceneOf({ ...lost, sharing: () => [{ name: 'scratch', id: 'odd', node: 'a' }] }))).not.toMatchObject(moved);
   });
 
+  test('is to create a volume with the files of an image, but of nothing else beside it', () => {
+    const image = 'example.com/files:1';
+    const step = decide(sceneOf({ spec: { prepare: { image } }, status: bound, isAbsent: true }));
+    expect(step).toMatchObject({ kind: 'create', volume: { spec: { prepare: { image } } } });
+    const both = decide(sceneOf({ spec: { node: 'n1', prepare: { image, url: { url: 'http://example.com', sha256: '' } } } }));
+    expect(both).toMatchObject({ kind: 'status', status: { message: 'spec.prepare: an image must be the only source of files' } });
+  });
+
   test('is nothing for a volume that is larger than the storage that took it over', () => {
     const step = decide(sceneOf({ status: bound, volumes: [volume({ size: 2 ** 40 })] }));
     expect(step.kind).toBe('status');

@@ -51,6 +51,8 @@ function bind(scene: Scene): Step {
 function placeOf(scene: Scene): Place {
   const { storage, volumes, node } = scene;
   const { metadata, spec } = storage;
+  if (spec.prepare?.image !== undefined && Object.keys(spec.prepare).length > 1)
+    return { problem: 'spec.prepare: an image must be the only source of files' };
   const kept = volumes.find((one) => one.spec.retained && !one.spec.deleted);
   const keptClass = kept?.spec.directory?.name ?? localClass;
   if (kept !== undefined && keptClass !== spec.class)

@@ -20,6 +20,7 @@ export function nodeVolumeFor(
     size: bytesOf(size),
     ...(source !== undefined && (snapshotOf === undefined ? { prepare: { storage: source } } : { snapshotOf: source })),
     ...(prepare?.url !== undefined && { prepare: { url: prepare.url } }),
+    ...(prepare?.image !== undefined && { prepare: { image: prepare.image } }),
     ...(directory && { directory }),
     recover,
     retained: false,

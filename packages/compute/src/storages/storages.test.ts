@@ -387,7 +387,8 @@ describe('the kind', () => {
   test.each([
     [{ size: '1Mi' }, 'spec.size: Invalid value', 'must be between 16Mi and 1Pi'],
     [{ size: '2Pi' }, 'spec.size', 'must be between 16Mi and 1Pi'],
-    [{ prepare: {} }, 'spec.prepare', 'must have exactly one of storage, snapshot and url'],
+    [{ prepare: {} }, 'spec.prepare', 'must have exactly one of storage, snapshot, url and image'],
+    [{ prepare: { image: 'an image' } }, 'spec.prepare.image', 'should match'],
     [{ prepare: { storage: { name: 'a' } }, snapshotOf: { name: 'b' } }, 'spec.prepare', 'must not be set for a snapshot'],
     [{ prepare: { url: { url: 'file:///etc/passwd', sha256: 'a'.repeat(64) } } }, 'spec.prepare.url.url', 'should match'],
     [{ prepare: { url: { url: 'http://user:secret@example.com/', sha256: 'a'.repeat(64) } } }, 'spec.prepare.url.url', 'should match'],

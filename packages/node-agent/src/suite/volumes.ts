@@ -2,6 +2,7 @@ import { type NodeVolume, type NodeVolumeSpec, type NodeVolumeStatus, nodeVolume
 import { expect, vi } from 'vitest';
 import type { Backends } from '../volumes/backends/choice.ts';
 import { VolumeEngine } from '../volumes/engine.ts';
+import type { ImageSource } from '../volumes/preparation/prepare.ts';
 import { VolumeRecords } from '../volumes/records.ts';
 import { type DeclaredDirectory, SharedDirectories } from '../volumes/shared/directories.ts';
 
@@ -23,6 +24,7 @@ export interface TestVolumesOptions {
   readonly directories?: readonly DeclaredDirectory[];
   readonly isInUse?: (name: string) => boolean;
   readonly isRefused?: (address: string) => boolean;
+  readonly images?: ImageSource;
 }
 
 /** An engine without a control plane. */
@@ -31,7 +33,7 @@ export class TestVolumes implements AsyncDisposable {
   readonly statuses = new Map<string, NodeVolumeStatus[]>();
   readonly lines: string[] = [];
 
-  constructor({ directory, backends, directories = [], isInUse = () => false, isRefused = () => false }: TestVolumesOptions) {
+  constructor({ directory, backends, directories = [], isInUse = () => false, isRefused = () => false, images }: TestVolumesOptions) {
     this.engine = new VolumeEngine({
       records: new VolumeRecords(directory),
       backends,
@@ -39,6 +41,7 @@ export class TestVolumes implements AsyncDisposable {
       times: { usageInterval: 20, retryDelay: 10, longestRetryDelay: 50 },
       isInUse,
       isRefused,
+      images,
       report: ({ name }, status) => void this.statuses.set(name, [...(this.statuses.get(name) ?? []), status]),
       log: (line) => void this.lines.push(line),
     });

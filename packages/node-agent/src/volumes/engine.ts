@@ -4,7 +4,7 @@ import type { StorageFolders } from '../units/engine/room.ts';
 import type { Backends } from './backends/choice.ts';
 import { filesIn } from './backends/folder.ts';
 import type { Lent } from './lending.ts';
-import { dataIn } from './preparation/prepare.ts';
+import { dataIn, type ImageSource } from './preparation/prepare.ts';
 import { VolumeProblem } from './problem.ts';
 import { isVolumeName, type VolumeRecords } from './records.ts';
 import type { SharedDirectories } from './shared/directories.ts';
@@ -18,6 +18,7 @@ export interface VolumeEngineOptions {
   readonly times: VolumeTimes;
   readonly isInUse: (volume: string) => boolean;
   readonly isRefused: (address: string) => boolean;
+  readonly images?: ImageSource | undefined;
   /** Stores the status of a NodeVolume at the control plane, some time. */
   readonly report: (volume: { readonly name: string; readonly uid: string }, status: NodeVolumeStatus) => void;
   readonly log: (line: string) => void;

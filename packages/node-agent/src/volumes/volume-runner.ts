@@ -8,6 +8,7 @@ import type { StorageFolders } from '../units/engine/room.ts';
 import { type Backends, chooseBackends } from './backends/choice.ts';
 import { VolumeEngine } from './engine.ts';
 import { isRefused } from './preparation/addresses.ts';
+import type { ImageSource } from './preparation/prepare.ts';
 import { VolumeRecords } from './records.ts';
 import { type DeclaredDirectory, SharedDirectories } from './shared/directories.ts';
 import { defaultVolumeTimes, type VolumeTimes } from './times.ts';
@@ -26,6 +27,8 @@ export interface VolumeRunnerOptions extends VolumeOptions {
   readonly stateDirectory: string;
   /** Whether a unit that is not over mounts a volume. */
   readonly isInUse: (volume: string) => boolean;
+  /** Undefined if this machine has no engine for images. */
+  readonly images?: ImageSource | undefined;
   readonly backoff: BackoffOptions;
   /** The shared directories have changed. */
   readonly onDirectories?: () => void;
@@ -72,6 +75,7 @@ export class VolumeRunner implements AsyncDisposable {
       times: { ...defaultVolumeTimes, ...options.times },
       isInUse,
       isRefused,
+      images: options.images,
       report: (volume, status) => reports.report(volume, status),
       log,
     });

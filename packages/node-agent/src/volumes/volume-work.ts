@@ -24,6 +24,7 @@ export interface WorkContext {
   readonly isInUse: (name: string) => boolean;
   readonly borrow: <T>(from: Borrowed, use: (lent: Lent) => Promise<T>) => Promise<T>;
   readonly isRefused: PreparationOptions['isRefused'];
+  readonly images?: PreparationOptions['images'];
   readonly report: (volume: WantedVolume, status: NodeVolumeStatus) => void;
   readonly signal: AbortSignal;
 }
@@ -135,7 +136,7 @@ export class VolumeWork {
   }
 
   async #ensure(): Promise<void> {
-    const { records, backends, isRefused, borrow, signal } = this.#context;
+    const { records, backends, isRefused, images, borrow, signal } = this.#context;
     const wanted = this.#wanted;
     const { name, spec } = wanted;
     let record = await records.read(name);
@@ -171,6 +172,7 @@ export class VolumeWork {
         limit: record.size,
         borrow: (volume, use) => borrow({ borrower: wanted, volume }, ({ path }) => use(path)),
         isRefused,
+        images,
         signal: AbortSignal.any([signal, this.#cancel.signal]),
       });
     }

@@ -125,6 +125,8 @@ export interface UnitDriver {
   readonly why?: string;
   /** Pulls an image and whatever else takes time. Can be repeated. Rejects with a UnitProblem. */
   prepare(room: UnitRoom, options: { readonly onStep: (step: string) => void; readonly signal: AbortSignal }): Promise<void>;
+  /** Gives the files of an image to a function, as a tar archive. Rejects with a UnitProblem, or like the function. Absent without images. */
+  imageFiles?<T>(image: string, use: (archive: Readable) => Promise<T>, signal: AbortSignal): Promise<T>;
   /** Resolves once the program has started. Rejects with a UnitProblem, and then nothing runs. Never starts the same incarnation twice. */
   start(room: UnitRoom, incarnation: number): Promise<void>;
   /** Undefined if there is no record of it. */

@@ -1,8 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { chmod, mkdir, rename, rm, statfs } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { NodeVolumeSpec, StorageDownload } from '@capstan/api';
+import { UnitProblem } from '../../units/drivers/driver.ts';
 import { unpackArchive } from '../../units/uploads/unpack.ts';
 import { asVolumeProblem, VolumeProblem } from '../problem.ts';
 import { runProgram } from '../programs.ts';
@@ -14,8 +16,13 @@ export interface PreparationOptions {
   /** Gives the files of another volume of the same owner to the function, and to nobody else meanwhile. */
   readonly borrow: <T>(volume: string, use: (path: string) => Promise<T>) => Promise<T>;
   readonly isRefused: (address: string) => boolean;
+  /** Undefined if this machine has no engine for images. */
+  readonly images: ImageSource | undefined;
   readonly signal: AbortSignal;
 }
+
+/** Gives the files of an image to a function, as a tar archive. Rejects with a UnitProblem, or like the function. */
+export type ImageSource = <T>(image: string, use: (archive: Readable) => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /** The files of a volume, below the folder that its backend opens. They are complete if this folder exists. */
 export const dataIn = (root: string): string => join(root, 'data');
@@ -31,6 +38,7 @@ export async function prepareFiles(root: string, prepare: NodeVolumeSpec['prepar
     await chmod(fresh, 0o755);
     if (prepare?.storage !== undefined) await copyFrom(prepare.storage, fresh, options);
     if (prepare?.url !== undefined) await fetchInto(prepare.url, { root, fresh, archive }, options);
+    if (prepare?.image !== undefined) await unpackImage(prepare.image, fresh, options);
     await rm(archive, { force: true });
     await runProgram('sync', ['--file-system', root]);
     await rename(fresh, dataIn(root));
@@ -68,14 +76,38 @@ async function fetchInto({ url, sha256, unpack }: StorageDownload, { fresh, arch
   const input = unpack === 'TarGzip' ? file.pipe(createGunzip()) : file;
   file.on('error', (error) => input.destroy(error));
   try {
+    await unpackInto(input, fresh, { what: 'the archive', limit, signal });
+  } finally {
+    file.destroy();
+    input.destroy();
+  }
+}
+
+async function unpackInto(
+  input: AsyncIterable<Buffer>,
+  fresh: string,
+  { what, limit, signal }: { readonly what: string; readonly limit: number; readonly signal: AbortSignal },
+): Promise<void> {
+  try {
     await unpackArchive(input, fresh, { limits: { bytes: limit, entries: mostEntries }, signal });
   } catch (error) {
     signal.throwIfAborted();
     if (await isFull(fresh)) throw doesNotFit();
-    throw new VolumeProblem('UnpackFailed', `the archive cannot be unpacked: ${(error as Error).message}`, { isFinal: true, cause: error });
-  } finally {
-    file.destroy();
-    input.destroy();
+    throw new VolumeProblem('UnpackFailed', `${what} cannot be unpacked: ${(error as Error).message}`, { isFinal: true, cause: error });
+  }
+}
+
+async function unpackImage(image: string, fresh: string, { limit, images, signal }: PreparationOptions): Promise<void> {
+  if (images === undefined)
+    throw new VolumeProblem('ImageUnavailable', 'the node has no container engine, which unpacks images: apt-get install podman', {
+      isFinal: true,
+    });
+  try {
+    await images(image, (archive) => unpackInto(archive, fresh, { what: `the image ${image}`, limit, signal }), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof UnitProblem)) throw error;
+    throw new VolumeProblem('ImageUnavailable', error.message, { isFinal: error.isFinal, cause: error });
   }
 }
 

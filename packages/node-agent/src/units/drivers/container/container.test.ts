@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   buildUnitImage,
@@ -21,6 +22,7 @@ import { allocationMarker, processesMarked } from '../../../processes/proc.ts';
 import { unitDriverSuite } from '../../../suite/unit-driver.ts';
 import { unitIsolationSuite } from '../../../suite/unit-isolation.ts';
 import { TestRooms } from '../../../suite/unit-rooms.ts';
+import { readTar } from '../../uploads/tar.ts';
 import type { UnitRoom } from '../driver.ts';
 import { openExecDriver } from '../exec/open.ts';
 import { echoServer, programFolder } from '../exec/testing.ts';
@@ -70,6 +72,20 @@ await describeWith(['podman', 'containerd'], 'containers of Podman', ({ podman }
   };
   unitDriverSuite(tested);
   unitIsolationSuite(tested);
+
+  test('the files of an image can be read without running it', async () => {
+    const driver = await tested.renew();
+    const names: string[] = [];
+    const read = async (archive: Readable): Promise<void> => {
+      for await (const { path } of readTar(archive)) names.push(path);
+    };
+    await driver.imageFiles(image, read, AbortSignal.timeout(20_000));
+    expect(names).toContain('bin/busybox');
+    await expect(driver.imageFiles('localhost/none:1', read, AbortSignal.timeout(20_000))).rejects.toMatchObject({
+      reason: 'ImageMissing',
+    });
+    expect(await output(podman, ['ps', '--all', '--format', '{{.Names}}'], { environment })).not.toContain('capstan-files');
+  });
 
   const rooms = new TestRooms(tested);
   afterEach(() => rooms.clean());

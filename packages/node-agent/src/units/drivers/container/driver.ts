@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { allocationMarker, bootId, isMarked } from '../../../processes/proc.ts';
 import {
@@ -69,6 +70,28 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     });
     if (!isHere) await pullImage(engine, image, { pullConfig: room.pullConfig, onStep, signal });
     await surroundings.prepare(room, { onStep, signal });
+  }
+
+  /** A container that never starts has the files of its image. */
+  async imageFiles<T>(image: string, use: (archive: Readable) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { engine, dialect } = this.#backend;
+    const name = `capstan-files-${randomUUID()}`;
+    const isHere = await dialect.hasImage(engine, image).catch((error: unknown) => {
+      throw startProblem(error);
+    });
+    if (!isHere) await pullImage(engine, image, { onStep: () => {}, signal });
+    try {
+      const archive = await engine
+        .call({ method: 'POST', path: `${dialect.prefix}/containers/create`, body: { name, image, command: ['none'] }, signal })
+        .then(() => engine.stream({ path: `${dialect.prefix}/containers/${name}/export`, signal }))
+        .catch((error: unknown) => {
+          signal.throwIfAborted();
+          throw startProblem(error);
+        });
+      return await use(archive);
+    } finally {
+      await dialect.remove(engine, name).catch(() => {});
+    }
   }
 
   async start(room: UnitRoom, incarnation: number): Promise<void> {
