@@ -17,7 +17,8 @@ export type Step =
   | { readonly kind: 'status'; readonly status: GPUUnitStatus }
   /** Read the Secrets and ConfigMaps that the unit names. */
   | { readonly kind: 'configure' }
-  | { readonly kind: 'allocate'; readonly allocation: Allocation }
+  /** With a status: at the same time as it, in any order. */
+  | { readonly kind: 'allocate'; readonly allocation: Allocation; readonly status?: GPUUnitStatus }
   /** Read the bookings of these nodes, which no copy has yet. */
   | { readonly kind: 'readBookings'; readonly nodes: readonly string[] }
   | { readonly kind: 'start'; readonly nodeUnits: readonly NodeUnit[] }
@@ -33,6 +34,8 @@ export type Step =
   | { readonly kind: 'letGo' }
   /** Nothing until something changes; in milliseconds. */
   | { readonly kind: 'wait'; readonly atMost?: number };
+
+const waits = 'waits for an allocation';
 
 export const unitFinalizer = 'compute.capstan.dev/node-units';
 
@@ -55,13 +58,23 @@ function rest(scene: Scene): Step {
   const { unit } = scene;
   const { spec, status } = unit;
   const isWanted = status?.run === undefined || waitsForOwner(unit) || isChanged(unit);
-  if (spec.running && isWanted) return begin(scene, allocationName(unit, (status?.run ?? 0) + 1), 'waits for an allocation');
+  if (spec.running && isWanted)
+    return order(scene, nextStart(unit, { allocation: allocationName(unit, (status?.run ?? 0) + 1), message: waits }));
   return (
     tidy(scene) ??
     report(scene, spec.running || (status?.phase === 'Stopped' && waitsForOwner(unit)) ? seenStatus(scene) : stoppedStatus(scene)) ??
     showPod(scene) ??
     wait()
   );
+}
+
+/**
+ * Begins a start, and orders its allocation at the same time if nothing has to happen before. The name of the allocation follows from the number of the start, so that
+ * the next decision also finds one whose start was not recorded.
+ */
+function order(scene: Scene, status: GPUUnitStatus): Step {
+  const next = prepare({ ...scene, unit: { ...scene.unit, status } });
+  return next.kind === 'allocate' ? { ...next, status } : { kind: 'status', status };
 }
 
 function begin({ unit }: Scene, allocation: string, message: string): Step {

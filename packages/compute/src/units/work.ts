@@ -3,6 +3,7 @@ import {
   allocationKind,
   type BookingEntry,
   type GPUUnit,
+  type GPUUnitStatus,
   gpuUnitKind,
   type NodeBooking,
   type NodeUnit,
@@ -93,16 +94,12 @@ export class Work {
         return this.#wroteUnit(await addFinalizer(this.#units(), this.#unit, unitFinalizer));
       case 'letGo':
         return this.#wroteUnit(await removeFinalizer(this.#units(), this.#unit, unitFinalizer));
-      case 'status': {
-        const before = this.#unit;
-        this.#wroteUnit(await patchStatus(this.#units(), before, step.status));
-        for (const event of eventsFor(before.status, step.status)) this.#options.events.record(before, event);
-        return;
-      }
+      case 'status':
+        return this.#writeStatus(step.status);
       case 'configure':
         return void (await this.#resolve());
       case 'allocate':
-        return this.#allocate(step.allocation);
+        return this.#allocate(step);
       case 'readBookings':
         return this.#readBookings(step.nodes);
       case 'start':
@@ -133,11 +130,17 @@ export class Work {
     this.#unit = unit;
   }
 
-  async #allocate(allocation: Allocation): Promise<void> {
+  async #writeStatus(status: GPUUnitStatus): Promise<void> {
+    const before = this.#unit;
+    this.#wroteUnit(await patchStatus(this.#units(), before, status));
+    for (const event of eventsFor(before.status, status)) this.#options.events.record(before, event);
+  }
+
+  async #allocate({ allocation, status }: Extract<Step, { kind: 'allocate' }>): Promise<void> {
     const resource = this.#options.client.resource<Allocation>(allocationKind).in(this.#unit.metadata.namespace);
     const { name = '' } = allocation.metadata;
     using promised = await this.#promised(name);
-    const created = await ignoring(resource.create(allocation), isAlreadyExists);
+    const [created] = await all(ignoring(resource.create(allocation), isAlreadyExists), status && this.#writeStatus(status));
     const made = created ?? (await resource.get(name));
     if (!made.metadata.ownerReferences?.some(({ uid }) => uid === this.#unit.metadata.uid))
       throw new Error(`the Allocation ${name} exists and belongs to something else; delete it`);
@@ -264,6 +267,14 @@ function entryIn(booking: NodeBooking | undefined, { metadata, status }: Allocat
   return booking?.spec.entries.find(
     (entry) => entry.state === 'Granted' && entry.attempt === status?.attempt && (entry.allocation.uid as string) === metadata.uid,
   );
+}
+
+/** Waits for both, also if one fails. */
+async function all<T>(first: Promise<T>, second: Promise<void> | undefined): Promise<[T]> {
+  const [result, other] = await Promise.allSettled([first, second]);
+  if (result.status === 'rejected') throw result.reason;
+  if (other.status === 'rejected') throw other.reason;
+  return [result.value];
 }
 
 async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -175,6 +175,7 @@ export class UnitWorld {
       case 'status':
         return this.#writeUnit((unit) => ({ ...unit, status: step.status }));
       case 'allocate': {
+        if (step.status !== undefined) this.perform({ kind: 'status', status: step.status });
         const { name = '' } = step.allocation.metadata;
         const made = stored.allocations.get(name) ?? withUid(step.allocation, `allocation-${++this.#uids}`);
         stored.allocations.set(name, made);
