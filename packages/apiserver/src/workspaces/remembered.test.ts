@@ -38,7 +38,7 @@ test('is looked for again while there is none', () => {
 test.each([workspaces.resource, logicalClusters.resource])('is resolved again after a change of %s', (resource) => {
   expect(workspace()).toBe('one');
   id = 'two';
-  for (const { changed } of caches[resource]!.listeners) changed([]);
+  for (const listener of caches[resource]!.listeners) listener.changed([]);
   expect(workspace()).toBe('two');
 });
 
