@@ -129,15 +129,12 @@ await describeWith(['rsync', 'sftp-server', 'kubectl'], 'OpenSSH reaches a unit'
   });
 
   test('ports of the unit are reached, and no other host', async () => {
-    const port = await freePort();
-    await using forwarding = new Child(
-      'ssh -L',
-      ['ssh', '-F', configuration, '-N', '-L', `${port}:localhost:8080`, '-L', `${await freePort()}:localhost:1`, 'web.capstan'],
-      {
-        environment,
-      },
-    );
+    const [port, closed] = [await freePort(), await freePort()];
+    const forwards = ['-L', `${port}:localhost:8080`, '-L', `${closed}:localhost:1`];
+    await using forwarding = new Child('ssh -L', ['ssh', '-F', configuration, '-N', ...forwards, 'web.capstan'], { environment });
     await vi.waitFor(async () => expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('page of the unit\n'), patience);
+    await expect(fetch(`http://127.0.0.1:${closed}/`)).rejects.toThrow();
+    await forwarding.waitUntil('says why', () => forwarding.output.includes('nothing listens on port 1 in the unit'));
     const elsewhere = await openSsh('ssh', ['-W', '10.0.0.1:80', 'web.capstan']);
     expect([elsewhere.code, elsewhere.stderr]).toEqual([
       255,
