@@ -173,7 +173,7 @@ export class AppPlatform implements AsyncDisposable {
 
   try(...args: string[]): Promise<CommandResult> {
     const environment = { KUBECONFIG: this.#directory.join('data/admin.kubeconfig'), HOME: this.#directory.path };
-    return this.network.run([process.execPath, capstanProgram, ...args], { timeout: 60_000, environment });
+    return this.network.run([process.execPath, capstanProgram, ...args], { timeout: 240_000, environment });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
