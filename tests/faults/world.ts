@@ -52,7 +52,7 @@ export class World implements AsyncDisposable {
     const host = await plane.network.addHost(node, { clock, environment });
     host.write('/usr/local/bin/capstan', `#!/bin/sh\nexec '${process.execPath}' '${capstanProgram}' "$@"\n`, 0o755);
     host.write(`${folder}/record`, '');
-    await host.mountSmallDisk(agentFolder, 64);
+    await host.mountSmallDisk(agentFolder, 512);
     host.write(`${agentFolder}/gpus.yaml`, 'gpus:\n  - { model: H200, count: 1, memory: 141Gi }\n');
     const enrolment = await plane.run('node', 'enroll', node, '--installed');
     const agent = host.start('agent', ['sh', '-c', `exec ${enrolment}`]);
