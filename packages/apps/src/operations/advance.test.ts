@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { PlannedStep } from '../adapter/contract.ts';
 import { advance } from './advance.ts';
 import type { OperationScene } from './scene.ts';
-import { failedAttempt } from './steps.ts';
+import { examine, failedAttempt } from './steps.ts';
 
 const planned = (id: string, stage: number, more: Partial<PlannedStep> = {}): PlannedStep =>
   ({ id, title: id, member: 'm', stage, type: 'process.run', task: { script: id }, ...more }) as PlannedStep;
@@ -54,6 +54,26 @@ test.each([
   const next = advance({ ...open, plan, task: () => task });
   expect(next).toMatchObject({ kind: 'report', status: { steps: [{ id: 'look', state: 'running' }, {}, {}, {}] } });
   expect(next.kind === 'report' && next.status.steps?.[0]?.node).toBe(node);
+});
+
+test.each([
+  ['shows the output of a step that failed', {}, 'abc'],
+  ['does not show the output of a failed step that makes a secret', { keepsSecret: 'token' }, undefined],
+])('%s', (_, more, output) => {
+  const error = { code: 'CommandFailed', message: 'it failed', userFixable: true, retryable: false };
+  const task = {
+    metadata: { name: 't' },
+    spec: { attempt: 1 },
+    status: { attempt: 1, phase: 'Failed', finishedAt: '2026-01-01T00:00:00Z', error },
+  } as unknown as NodeTask;
+  const open = {
+    ...scene(['running', 'pending', 'pending', 'pending']),
+    task: () => task,
+    output: () => ({ kind: 'read', text: 'abc' }) as const,
+  };
+  const step: AppStep = { id: 'look', title: 'look', stage: 0, state: 'running', task: 't', member: 'm' };
+  expect(examine(step, planned('look', 0, more), open).error).toMatchObject({ code: 'CommandFailed' });
+  expect(examine(step, planned('look', 0, more), open).error?.output).toBe(output);
 });
 
 test('goes on after the steps that were skipped', () => {

@@ -42,7 +42,9 @@ export function examine(step: AppStep, planned: PlannedStep, scene: OperationSce
     case 'failed': {
       const output = scene.output(task);
       if (output.kind === 'unread') return { step, reads: task };
-      return failedAttempt(step, planned, { scene, error: outcome.error, task, ...(output.kind === 'read' && { output: output.text }) });
+      // The output of a step that makes a secret may have it, or a part of it.
+      const isShown = output.kind === 'read' && planned.keepsSecret === undefined;
+      return failedAttempt(step, planned, { scene, error: outcome.error, task, ...(isShown && { output: output.text }) });
     }
   }
 }
