@@ -10,19 +10,39 @@ const at = (text: string) => {
 
 describe('the place in a text', () => {
   test.each([
-    ['a field of the object', 'kind: Pod\nsp|', [], undefined, 'sp'],
-    ['a field in an object', 'spec:\n  a: 1\n  re|', ['spec'], undefined, 're'],
-    ['a field after a deeper object', 'spec:\n  a:\n    b: 1\n  |', ['spec'], undefined, ''],
-    ['the first field of an entry', 'spec:\n  containers:\n    - na|', ['spec', 'containers', '[]'], undefined, 'na'],
-    ['another field of an entry', 'spec:\n  containers:\n    - name: a\n      im|', ['spec', 'containers', '[]'], undefined, 'im'],
-    ['an entry at the indentation of its key', 'spec:\n  containers:\n  - name: a\n    im|', ['spec', 'containers', '[]'], undefined, 'im'],
-    ['a second entry', 'spec:\n  containers:\n  - name: a\n    image: b\n  - na|', ['spec', 'containers', '[]'], undefined, 'na'],
-    ['a list in an entry', 'spec:\n  containers:\n  - ports:\n    - pro|', ['spec', 'containers', '[]', 'ports', '[]'], undefined, 'pro'],
-    ['a value', 'spec:\n  running: tr|', ['spec'], 'running', 'tr'],
-    ['a value in an entry', 'spec:\n  ports:\n  - protocol: |', ['spec', 'ports', '[]'], 'protocol', ''],
-    ['after comments and empty lines', 'spec: # here\n\n  # note\n  re|', ['spec'], undefined, 're'],
-    ['in the second document', 'spec:\n---\nmeta|', [], undefined, 'meta'],
-  ])('%s', (_, text, path, key, typed) => {
+    ['a field of the object', 'kind: Pod\nsp|', [], { key: undefined, typed: 'sp' }],
+    ['a field in an object', 'spec:\n  a: 1\n  re|', ['spec'], { key: undefined, typed: 're' }],
+    ['a field after a deeper object', 'spec:\n  a:\n    b: 1\n  |', ['spec'], { key: undefined, typed: '' }],
+    ['the first field of an entry', 'spec:\n  containers:\n    - na|', ['spec', 'containers', '[]'], { key: undefined, typed: 'na' }],
+    [
+      'another field of an entry',
+      'spec:\n  containers:\n    - name: a\n      im|',
+      ['spec', 'containers', '[]'],
+      { key: undefined, typed: 'im' },
+    ],
+    [
+      'an entry at the indentation of its key',
+      'spec:\n  containers:\n  - name: a\n    im|',
+      ['spec', 'containers', '[]'],
+      { key: undefined, typed: 'im' },
+    ],
+    [
+      'a second entry',
+      'spec:\n  containers:\n  - name: a\n    image: b\n  - na|',
+      ['spec', 'containers', '[]'],
+      { key: undefined, typed: 'na' },
+    ],
+    [
+      'a list in an entry',
+      'spec:\n  containers:\n  - ports:\n    - pro|',
+      ['spec', 'containers', '[]', 'ports', '[]'],
+      { key: undefined, typed: 'pro' },
+    ],
+    ['a value', 'spec:\n  running: tr|', ['spec'], { key: 'running', typed: 'tr' }],
+    ['a value in an entry', 'spec:\n  ports:\n  - protocol: |', ['spec', 'ports', '[]'], { key: 'protocol', typed: '' }],
+    ['after comments and empty lines', 'spec: # here\n\n  # note\n  re|', ['spec'], { key: undefined, typed: 're' }],
+    ['in the second document', 'spec:\n---\nmeta|', [], { key: undefined, typed: 'meta' }],
+  ])('%s', (_, text, path, { key, typed }) => {
     expect(at(text)).toEqual({ path, key, typed, from: text.indexOf('|') - typed.length });
   });
 

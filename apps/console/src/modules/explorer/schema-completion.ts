@@ -78,6 +78,7 @@ function valuesOf(schema: JsonObject | undefined): readonly Suggestion[] {
   const values = Array.isArray(schema['enum']) ? schema['enum'] : schema['type'] === 'boolean' ? [true, false] : [];
   const info = textOf(schema['description']);
   return values
+    .filter((value) => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
     .map((value) => String(value))
     .filter((value) => value !== '')
     .map((value) => ({ label: value, detail: schema['default'] === value ? 'default' : '', info, insert: value }));

@@ -5,12 +5,12 @@ import { kubeClient, listPath, ownRequest, type Place } from '../kube/client.ts'
 export const accessorRoot = '/volume';
 
 /** A small unit that mounts a storage so that a page can show its files. It ends by itself if the page cannot end it. */
-export function accessorOf({ metadata: { name: storage = '', namespace = '' } }: GPUStorage, id: string): GPUUnit {
+export function accessorOf({ metadata: { name: storage = '', namespace = '' }, spec: { snapshotOf } }: GPUStorage, id: string): GPUUnit {
   const metadata = { name: `volume-${storage.slice(0, 40).replace(/[-.]+$/, '')}-${id}`, namespace };
   const spec = {
     resources: { cpu: '100m', memory: '128Mi' },
     command: ['sleep', '86400'],
-    mounts: [{ storage, path: accessorRoot, readOnly: false }],
+    mounts: [{ storage, path: accessorRoot, readOnly: snapshotOf !== undefined }],
     network: 'None' as const,
     stopGrace: '0s',
     maxDuration: '1h',

@@ -30,7 +30,15 @@ export function StorageFiles({ workspace, storage }: StorageFilesProps) {
     setAccessor((await createAccessor(workspace, accessorOf(storage, id))).metadata.name);
   });
   if (accessor !== undefined)
-    return <OpenFiles workspace={workspace} namespace={namespace} accessor={accessor} onClose={() => setAccessor(undefined)} />;
+    return (
+      <OpenFiles
+        workspace={workspace}
+        namespace={namespace}
+        accessor={accessor}
+        isReadOnly={storage.spec.snapshotOf !== undefined}
+        onClose={() => setAccessor(undefined)}
+      />
+    );
   if (!hasNode(storage)) return <Note>It is on no node yet. Its files can be seen here after the first unit has mounted it.</Note>;
   if (canCreate !== true || canEnter.includes(false)) return <Note>Ask for the rights to create units and to run commands in them.</Note>;
   return (
@@ -46,10 +54,12 @@ interface OpenFilesProps {
   readonly workspace: string;
   readonly namespace: string;
   readonly accessor: string;
+  /** Files of a snapshot never change. */
+  readonly isReadOnly: boolean;
   readonly onClose: () => void;
 }
 
-function OpenFiles({ workspace, namespace, accessor, onClose }: OpenFilesProps) {
+function OpenFiles({ workspace, namespace, accessor, isReadOnly, onClose }: OpenFilesProps) {
   const unit = useLiveObject(gpuUnitKind, { workspace, namespace, name: accessor });
   const place = useMemo(() => ({ workspace, namespace, pod: accessor, container: 'unit' }), [workspace, namespace, accessor]);
   useEffect(() => {
@@ -62,7 +72,7 @@ function OpenFiles({ workspace, namespace, accessor, onClose }: OpenFilesProps) 
   }, [workspace, namespace, accessor]);
   const found = unit.state === 'content' ? unit.content : undefined;
   if (found === undefined) return <Loading what="Opening the storage" />;
-  if (isRunning(found)) return <FileBrowser place={place} root={accessorRoot} start={accessorRoot} />;
+  if (isRunning(found)) return <FileBrowser place={place} root={accessorRoot} start={accessorRoot} isReadOnly={isReadOnly} />;
   const { word, reason } = stateOf(found);
   if (isOver(found))
     return (
