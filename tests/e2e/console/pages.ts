@@ -23,7 +23,7 @@ export const pages: readonly PageUnderTest[] = [
   { name: 'usage', path: '/tenancy?tab=usage', shows: 'GPU hours by day' },
   { name: 'audit', path: '/tenancy?tab=audit', shows: 'kubernetes-admin' },
   { name: 'api', path: '/api', shows: 'ConfigMap' },
-  { name: 'new-object', path: '/api/new', shows: 'Dry run' },
+  { name: 'new-object', path: '/api/new', shows: 'apiVersion' },
   { name: 'objects', path: '/api/core/v1/configmaps', shows: 'settings' },
   { name: 'object', path: '/api/core/v1/configmaps/default/settings', shows: 'apiVersion' },
 ];
