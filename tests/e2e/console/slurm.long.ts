@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AppPlatform, project } from '../apps/platform.ts';
 import { slurmProblem } from '../apps/slurm-cluster.ts';
-import { openVisit, startBrowser, type Visit } from './browser.ts';
+import { openVisit, patience, startBrowser, type Visit } from './browser.ts';
 
 const timeout = 240_000;
 /** The administrator, whose shells have the account with their own name. */
@@ -54,7 +54,7 @@ describeUnless(problem, 'a Slurm cluster in the console', () => {
       await dialog.waitFor({ state: 'detached' });
     }
     const granted = page.getByRole('table', { name: 'Orders with devices' });
-    await expect.poll(() => granted.getByText('Active', { exact: true }).count()).toBe(2);
+    await expect.poll(() => granted.getByText('Active', { exact: true }).count(), { timeout: patience }).toBe(2);
   });
 
   test('the catalog offers Slurm, and a form leads to its plan', async () => {
