@@ -58,9 +58,9 @@ export class Findings {
     const known = this.#logged === '' ? -1 : output.lastIndexOf(this.#logged);
     const text = known < 0 ? output : output.slice(known + this.#logged.length);
     this.#logged = output.slice(-500);
-    for (const [stack] of text.matchAll(/^.*Error:.*(?:\n +at .*)+/gm)) {
+    for (const [stack] of text.matchAll(/^.*: .*(?:\n +at .*)+/gm)) {
       const lines = stack.split('\n');
-      count(this.#errors, `${lines[0]!.replace(/^.*?(\w*Error: )/, '$1').slice(0, 200)} ${lines[1]!.trim()}`, stack.slice(0, 1_500));
+      count(this.#errors, `${lines[0]!.replace(/^.*?: (?=\w+: )/, '').slice(0, 200)} ${lines[1]!.trim()}`, stack.slice(0, 1_500));
     }
   }
 

@@ -263,6 +263,11 @@ describe('invalid configurations', () => {
     ).not.toHaveProperty('managedFields');
   });
 
+  it('rejects an object whose stored items cannot be told apart', () => {
+    const error = errorOf(() => apply('one', asObject(widgetOf({ parts: [{}] })), widgetOf({ size: 1 })));
+    expect([error.code, error.message]).toEqual([500, expect.stringContaining('failed to create typed live object: associative list')]);
+  });
+
   it('names the duplicate item', () => {
     const error = errorOf(() => apply('one', undefined, widgetOf({ parts: [{ name: 'a' }, { name: 'a' }] })));
     expect(error.message).toBe(

@@ -60,6 +60,9 @@ export function* applyInParts(request: ApplyRequest): Parts<ApplyResult> {
     return yield* applyConfig(request);
   } catch (error) {
     if (error instanceof RangeError) throw status.badRequest('the configuration or the object it is for is nested too deeply');
+    // An object may have been created with items that nobody can tell apart.
+    if (error instanceof Untypable)
+      throw new status.StatusError({ code: 500, message: `failed to create typed live object: ${error.message}` });
     throw error;
   }
 }
