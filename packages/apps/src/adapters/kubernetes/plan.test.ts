@@ -107,6 +107,12 @@ test('deploys the device plugin of a version that has one, last of all but the k
   expect(plan('deploy').steps.some(({ id }) => id.startsWith('addons'))).toBe(false);
 });
 
+test('asks for fewer members if a plan would be longer than the platform permits', () => {
+  const members = (count: number) => [memberOf('server', 1), ...Array.from({ length: count }, (_, index) => memberOf('agent', index + 2))];
+  expect(plan('deploy', { members: members(40) }).steps.length).toBeLessThanOrEqual(512);
+  expect(() => plan('deploy', { members: members(100) })).toThrow(expect.objectContaining({ code: 'TooManyMembersAtOnce' }));
+});
+
 test('k3s joins by the port of the API, has an etcd of its own and no StorageClass', () => {
   const { steps } = plan('deploy', { instance: instanceOf({ app: 'k3s', version: 'v1.34.1+k3s1' }) });
   const [server, agent] = steps.flatMap((step) => (step.type === 'file.write' ? [step.task] : []));

@@ -51,6 +51,9 @@ const operations: Readonly<Record<string, Described>> = {
 /** Operations after which the wanted members are a part of the instance, and the others are not. */
 const changing = new Set(['deploy', 'change']);
 
+/** The platform refuses longer plans, without a word about members. */
+const mostSteps = 512;
+
 export function planOf(request: PlanRequest): Plan {
   const { instance, operation, facts, members } = request;
   const found = Object.hasOwn(operations, operation.type) ? operations[operation.type] : undefined;
@@ -62,6 +65,11 @@ export function planOf(request: PlanRequest): Plan {
     checkServers(members);
   }
   const { steps } = found.operation(contextOf(request));
+  if (steps.length > mostSteps && !isRemoval)
+    throw new AdapterProblem(
+      'TooManyMembersAtOnce',
+      `the operation has ${steps.length} steps, and at most ${mostSteps} are possible; name fewer new members in the placement, and add the others in later changes`,
+    );
   const names = (list: readonly AdapterMember[]): string[] => list.map(({ name }) => name);
   return {
     steps: steps.map((step) => ({ phase: found.during, ...step })),
