@@ -17,15 +17,22 @@ test('counts tests by their outcome', () => {
   });
 });
 
-test('counts the last result of files that were run again, and names tests that failed only once', () => {
-  const first = JSON.stringify({ testResults: [file('passed', 'passed', 'skipped'), file('failed', 'failed', 'failed', 'passed')] });
-  expect(afterSecondTry(first, parse([file('failed', 'passed', 'failed', 'passed')], 1))).toEqual({
-    passed: 3,
+test('counts tests of files that were run again as failed if they failed twice, and names those that failed once', () => {
+  const first = JSON.stringify({
+    testResults: [file('passed', 'passed', 'skipped'), file('failed', 'failed', 'failed', 'passed', 'passed')],
+  });
+  expect(afterSecondTry(first, parse([file('failed', 'passed', 'failed', 'passed', 'failed')], 1))).toEqual({
+    passed: 4,
     failed: ['test 1'],
     skipped: ['test 1'],
     failedFiles: ['a.test.ts'],
-    unsteady: ['test 0'],
+    unsteady: ['test 0', 'test 3'],
   });
+});
+
+test('counts a file that could not be loaded the second time as a failure', () => {
+  const first = JSON.stringify({ testResults: [file('failed', 'failed', 'passed')] });
+  expect(afterSecondTry(first, parse([file('failed')], 1))).toMatchObject({ passed: 0, failed: ['a.test.ts'] });
 });
 
 test('counts a file that could not be loaded as a failure', () => {

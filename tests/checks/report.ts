@@ -38,16 +38,20 @@ export function parseReport(text: string, exitCode: number): Tally {
   return { passed, failed, skipped, failedFiles };
 }
 
-/** The outcome of a run in which files with failures were run again: their last result counts. `unsteady` has the tests that failed the first time only. */
+/** The outcome of a run in which files with failures were run again: a test that passed once passed. `unsteady` has the tests that failed once only. */
 export function afterSecondTry(first: string, second: Tally): Tally & { readonly unsteady: readonly string[] } {
   const { testResults } = JSON.parse(first) as Report;
   const steady = parseReport(JSON.stringify({ testResults: testResults.filter(({ status }) => status !== 'failed') }), 0);
+  const repeated = testResults.filter(({ status }) => status === 'failed').flatMap(({ assertionResults }) => assertionResults);
+  const passedBefore = new Set(repeated.filter(({ status }) => status === 'passed').map(({ fullName }) => fullName));
   const { failed } = parseReport(first, 0);
+  const failedNow = second.failed.filter((name) => passedBefore.has(name));
+  const failedTwice = second.failed.filter((name) => !passedBefore.has(name));
   return {
-    passed: steady.passed + second.passed,
-    failed: second.failed,
+    passed: steady.passed + second.passed + failedNow.length,
+    failed: failedTwice,
     skipped: [...steady.skipped, ...second.skipped],
-    failedFiles: second.failedFiles,
-    unsteady: failed.filter((name) => !second.failed.includes(name)),
+    failedFiles: failedTwice.length === 0 ? [] : second.failedFiles,
+    unsteady: [...failed.filter((name) => !second.failed.includes(name)), ...failedNow],
   };
 }

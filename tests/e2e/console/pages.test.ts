@@ -58,7 +58,7 @@ describeUnless(await skipReason(['chromium']), 'the pages of the console', () =>
       await page.goto(platform.at(''));
       await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
       await page.keyboard.press('Control+k');
-      await page.getByRole('combobox', { name: 'Search' }).waitFor();
+      await page.getByRole('combobox', { name: 'Search' }).and(page.locator(':focus')).waitFor();
       await page.keyboard.type('queue');
       await page.getByRole('option', { name: /Allocations/, selected: true }).waitFor();
       await page.keyboard.press('Enter');
@@ -190,10 +190,8 @@ describeUnless(await skipReason(['chromium']), 'the pages of the console', () =>
       ['N', /^None/],
     ] as const) {
       await page.keyboard.type(typed);
-      await page.getByRole('option', { name: option, selected: true }).waitFor();
-      // Keys are ignored for a moment, so that a list that just appeared does not take them.
-      await page.waitForTimeout(200);
-      await page.keyboard.press('Enter');
+      // Enter would be a new line for a moment whenever the list changes.
+      await page.getByRole('option', { name: option, selected: true }).click();
       await page.getByRole('option').first().waitFor({ state: 'detached' });
     }
     expect(await editor.textContent()).toContain('  network: None');

@@ -24,6 +24,9 @@ interface Choice {
 
 const most = 12;
 
+/** At once: the dialog would do it a moment later, and the first letters of a fast typist would be lost. */
+const focus = (element: HTMLElement | null): void => element?.focus();
+
 function useChoices(): readonly Choice[] {
   const workspace = useWorkspace();
   const { isPlatformOwner } = usePerson();
@@ -106,6 +109,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   return (
     <Modal opened onClose={onClose} withCloseButton={false} padding={0} size="lg" yOffset="12vh" aria-label="Search or jump to">
       <input
+        ref={focus}
         className={styles['query']}
         placeholder="Search pages, units, apps, storages, nodes and workspaces"
         role="combobox"
