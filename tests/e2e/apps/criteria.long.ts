@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AppInstance, type AppMember, type AppOperation, type NodeTask, nodeTaskKind } from '@capstan/api';
-import { buildRelease, distributionEnvironment, type Host, prepareHost, requireTool, temporaryDirectory } from '@capstan/testbed';
+import { type Host, requireTool } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startClusterPlatform } from './cluster-platform.ts';
 import { clusterProblem } from './kubernetes-hosts.ts';
-import { AppPlatform } from './platform.ts';
+import type { AppPlatform } from './platform.ts';
 
 const program = 'rke2';
 const patience = { timeout: 120_000, interval: 250 };
@@ -21,22 +22,13 @@ interface Sight {
 /** The criteria of the first slice of self-managed Kubernetes that no other test proves. `docs/apps.md` lists all. */
 describeUnless(await clusterProblem({ builds: true }), 'self-managed Kubernetes', () => {
   const owned = new AsyncDisposableStack();
-  const hosts = new Map<string, Host>();
+  let hosts: ReadonlyMap<string, Host>;
   const nodes: Record<string, string> = {};
   const seen: Sight[] = [];
   let platform: AppPlatform;
 
   beforeAll(async () => {
-    const directory = owned.use(temporaryDirectory('release'));
-    const groups = owned.use(new AsyncDisposableStack());
-    platform = owned.use(await AppPlatform.start());
-    const release = await buildRelease(program, directory.path);
-    await platform.addVersion(program, release.version, release.files);
-    const environment = await distributionEnvironment();
-    for (const name of ['gpu-1', 'gpu-2']) {
-      const prepare = async (host: Host): Promise<void> => void groups.use(await prepareHost(host));
-      hosts.set(name, await platform.addNode(name, prepare, { environment }));
-    }
+    ({ platform, hosts } = await startClusterPlatform(owned, program, ['gpu-1', 'gpu-2']));
     for (const name of ['first', 'second']) nodes[name] = await platform.allocate(name);
   });
   afterAll(() => owned.disposeAsync());

@@ -1,8 +1,9 @@
-import { buildRelease, distributionEnvironment, type Host, prepareHost, requireTool, temporaryDirectory } from '@capstan/testbed';
+import { type Host, requireTool } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startClusterPlatform } from './cluster-platform.ts';
 import { clusterProblem } from './kubernetes-hosts.ts';
-import { AppPlatform } from './platform.ts';
+import type { AppPlatform } from './platform.ts';
 
 const program = 'rke2';
 const patience = { timeout: 60_000, interval: 500 };
@@ -14,19 +15,10 @@ describeUnless(await clusterProblem({ builds: true }), 'a self-managed cluster o
   const allocations: Record<string, string> = {};
   let platform: AppPlatform;
   let kubeconfig: string;
-  const hosts = new Map<string, Host>();
+  let hosts: ReadonlyMap<string, Host>;
 
   beforeAll(async () => {
-    const directory = owned.use(temporaryDirectory('release'));
-    const groups = owned.use(new AsyncDisposableStack());
-    platform = owned.use(await AppPlatform.start());
-    const release = await buildRelease(program, directory.path);
-    await platform.addVersion(program, release.version, release.files);
-    const environment = await distributionEnvironment();
-    for (const name of everyNode) {
-      const prepare = async (host: Host): Promise<void> => void groups.use(await prepareHost(host));
-      hosts.set(name, await platform.addNode(name, prepare, { environment }));
-    }
+    ({ platform, hosts } = await startClusterPlatform(owned, program, everyNode));
     for (const name of ['a', 'b', 'c']) allocations[await platform.allocate(name)] = name;
   });
   afterAll(() => owned.disposeAsync());

@@ -1,32 +1,23 @@
 import { X509Certificate } from 'node:crypto';
-import { buildRelease, distributionEnvironment, type Host, prepareHost, requireTool, temporaryDirectory } from '@capstan/testbed';
+import { type Host, requireTool } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startClusterPlatform } from './cluster-platform.ts';
 import { clusterProblem } from './kubernetes-hosts.ts';
-import { AppPlatform } from './platform.ts';
+import type { AppPlatform } from './platform.ts';
 
 const program = 'k3s';
 const halfWay = { timeout: 90_000, interval: 100 };
 
 describeUnless(await clusterProblem(), 'a self-managed cluster of k3s', () => {
   const owned = new AsyncDisposableStack();
-  const hosts = new Map<string, Host>();
+  let hosts: ReadonlyMap<string, Host>;
   /** The node of each allocation. */
   const nodes: Record<string, string> = {};
   let platform: AppPlatform;
 
   beforeAll(async () => {
-    const directory = owned.use(temporaryDirectory('release'));
-    // The groups of pods can only be removed when their hosts are gone.
-    const groups = owned.use(new AsyncDisposableStack());
-    platform = owned.use(await AppPlatform.start());
-    const release = await buildRelease(program, directory.path);
-    await platform.addVersion(program, release.version, release.files);
-    const environment = await distributionEnvironment();
-    for (const name of ['gpu-1', 'gpu-2']) {
-      const prepare = async (host: Host): Promise<void> => void groups.use(await prepareHost(host));
-      hosts.set(name, await platform.addNode(name, prepare, { environment }));
-    }
+    ({ platform, hosts } = await startClusterPlatform(owned, program, ['gpu-1', 'gpu-2']));
     for (const name of ['first', 'second']) nodes[name] = await platform.allocate(name);
   });
   afterAll(() => owned.disposeAsync());

@@ -2,7 +2,6 @@ import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { customResourceDefinition } from '@capstan/api';
 import { createCertificateRequest } from '@capstan/pki';
 import {
   type AnsweringTunnel,
@@ -17,8 +16,8 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { createPlatform } from '../node-agents/testing/fleet.ts';
-import { createWorkspace, startTestServer, type TestServer } from '../testing/harness.ts';
-import { AppsOfTenants, appsIn, group, appKinds as kinds } from './testing/apps.ts';
+import { startTestServer, type TestServer } from '../testing/harness.ts';
+import { AppsOfTenants, appsIn, group } from './testing/apps.ts';
 
 let server: TestServer;
 let apps: AppsOfTenants;
@@ -81,14 +80,7 @@ beforeAll(async () => {
   });
   await createPlatform(server);
   apps = new AppsOfTenants(server);
-  for (const cluster of ['tenant1', 'tenant2']) {
-    await createWorkspace(server, cluster);
-    await apps.write(`/clusters/${cluster}/api/v1/namespaces`, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
-  }
-  await apps.bind('tenant1');
-  for (const kind of kinds)
-    await apps.write('/clusters/tenant2/apis/apiextensions.k8s.io/v1/customresourcedefinitions', customResourceDefinition(kind));
-  await Promise.all([apps.served('tenant1'), apps.served('tenant2')]);
+  await apps.createTenants();
   uid = await apps.createInstance('tenant1', 'k8s', { kubeconfig: true, shell: 'n2', endpoints });
   await apps.createMember('tenant1', 'n1', {}, 'degraded');
   await apps.createMember('tenant1', 'n2', {});

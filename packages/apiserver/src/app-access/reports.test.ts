@@ -1,7 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Agent, callAs, createPlatform, enrolled } from '../node-agents/testing/fleet.ts';
-import { createWorkspace, type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
+import { type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
 import { AppsOfTenants, appsIn } from './testing/apps.ts';
 
 let server: TestServer;
@@ -27,8 +27,7 @@ beforeAll(async () => {
   await createPlatform(server);
   apps = new AppsOfTenants(server);
   await apps.write('/clusters/root:platform/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
-  await createWorkspace(server, 'tenant1');
-  await apps.write('/clusters/tenant1/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
+  await apps.createProject('tenant1');
   await apps.bind('tenant1');
   await apps.served('tenant1');
   for (const name of ['k8s', 'other', 'busy', 'gone']) tokens[name] = await createAccount(await apps.createInstance('tenant1', name));

@@ -1,8 +1,7 @@
-import { customResourceDefinition } from '@capstan/api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AppsOfTenants, appKinds, appsIn, group } from '../app-access/testing/apps.ts';
+import { AppsOfTenants, appsIn, group } from '../app-access/testing/apps.ts';
 import { callAs, createPlatform, enrolled, fleetPath } from '../node-agents/testing/fleet.ts';
-import { createWorkspace, type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
+import { type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
 
 let server: TestServer;
 let apps: AppsOfTenants;
@@ -27,14 +26,7 @@ beforeAll(async () => {
   server = await startTestServer();
   await createPlatform(server);
   apps = new AppsOfTenants(server);
-  for (const cluster of ['tenant1', 'tenant2']) {
-    await createWorkspace(server, cluster);
-    await apps.write(`/clusters/${cluster}/api/v1/namespaces`, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
-  }
-  await apps.bind('tenant1');
-  for (const kind of appKinds)
-    await apps.write('/clusters/tenant2/apis/apiextensions.k8s.io/v1/customresourcedefinitions', customResourceDefinition(kind));
-  await Promise.all([apps.served('tenant1'), apps.served('tenant2')]);
+  await apps.createTenants();
   const agent = await enrolled(server, 'n1');
   const spec = { type: 'gpu.inspect', gpuInspect: {} };
   const task = { apiVersion: 'fleet.capstan.dev/v1alpha1', kind: 'NodeTask', metadata: { name: 'app-one-1' }, spec };

@@ -3,13 +3,14 @@ import {
   appInstanceKind,
   appMemberKind,
   appOperationKind,
+  customResourceDefinition,
   appsGroup as group,
   type KindDefinition,
   resourceSchemaSpec,
 } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 import { fleetPath, platform } from '../../node-agents/testing/fleet.ts';
-import type { TestServer } from '../../testing/harness.ts';
+import { createWorkspace, type TestServer } from '../../testing/harness.ts';
 
 export { appsGroup as group } from '@capstan/api';
 export const appKinds: readonly KindDefinition[] = [appInstanceKind, appMemberKind, appOperationKind];
@@ -61,6 +62,20 @@ export class AppsOfTenants {
     });
     const status = { apiExportClusterName: platform, phase: 'Bound', boundResources };
     await this.write(`${apis(consumer, 'v1alpha2', 'apibindings')}/${group}/status`, { ...binding, status }, 'PUT');
+  }
+
+  /** `tenant1` has bound the kinds, and `tenant2` has defined kinds of the same names itself. */
+  async createTenants(): Promise<void> {
+    for (const cluster of ['tenant1', 'tenant2']) await this.createProject(cluster);
+    await this.bind('tenant1');
+    for (const kind of appKinds)
+      await this.write('/clusters/tenant2/apis/apiextensions.k8s.io/v1/customresourcedefinitions', customResourceDefinition(kind));
+    await Promise.all([this.served('tenant1'), this.served('tenant2')]);
+  }
+
+  async createProject(cluster: string): Promise<void> {
+    await createWorkspace(this.#server, cluster);
+    await this.write(`/clusters/${cluster}/api/v1/namespaces`, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
   }
 
   async served(cluster: string): Promise<void> {
