@@ -2,20 +2,25 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildCapstan, Child, capstanProgram, freePort, output, run, temporaryDirectory } from '@capstan/testbed';
-import { describeWith } from '@capstan/testbed/vitest';
+import { describeUnless, describeWith, type ToolPaths } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 await buildCapstan();
 
 const patience = { timeout: 30_000, interval: 200 };
-const needed = process.getuid?.() === 0 && (await run('ssh', ['-V'])).code === 0;
+const hasSsh = await run('ssh', ['-V']).then(
+  ({ code }) => code === 0,
+  () => false,
+);
+const problem = process.getuid?.() !== 0 ? 'only root has units with users of their own' : hasSsh ? undefined : 'ssh is not installed';
 
 /** A web page at port 8080 of the unit, without any program but Perl. */
 const pages = `use IO::Socket; my $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 8080, Listen => 5, ReuseAddr => 1) or die;
 while (my $c = $s->accept) { my $l = <$c>; print $c "HTTP/1.0 200 OK\\r\\n\\r\\npage of the unit\\n"; close $c }`;
 
-await describeWith(['rsync', 'sftp-server', 'kubectl'], 'OpenSSH reaches a unit', (tools) => {
-  if (!needed) return test.skip('needs root, and the program ssh', () => {});
+const title = 'OpenSSH reaches a unit';
+const needs = ['rsync', 'sftp-server', 'kubectl'] as const;
+const suite = (tools: ToolPaths<(typeof needs)[number]>): void => {
   const stack = new AsyncDisposableStack();
   const directory = stack.use(temporaryDirectory('ssh'));
   const data = directory.join('data');
@@ -174,4 +179,7 @@ await describeWith(['rsync', 'sftp-server', 'kubectl'], 'OpenSSH reaches a unit'
     const { stdout } = await run('ssh', ['-F', directory.join('.ssh/config'), 'web.capstan', 'echo included'], options);
     expect(stdout).toBe('included\n');
   });
-});
+};
+
+if (problem === undefined) await describeWith(needs, title, suite);
+else describeUnless(problem, title, () => suite({ rsync: '', 'sftp-server': '', kubectl: '' }));
