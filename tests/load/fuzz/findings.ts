@@ -23,7 +23,7 @@ export interface Ending {
   readonly turns: readonly Turn[];
 }
 
-/** What fuzzing found out. */
+/** Counts the answers, and keeps the failures that fuzzing found. */
 export class Findings {
   readonly #counts = new Map<string, number>();
   readonly #failures = new Map<string, Failure>();

@@ -163,7 +163,7 @@ function begin(steps: readonly AppStep[], errors: readonly AppError[], { scene, 
       ...rest,
       state: 'running',
       task: name,
-      // Whoever reads the operation may read the output.
+      // Tenants who read the operation may read the output of steps that name their node.
       ...(plan.keepsSecret === undefined && { node: place.node }),
       attempts,
       tries: (step.tries ?? 0) + 1,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Ledger } from '../usage/ledger-client.ts';
 import { StorageUsage } from './usage.ts';
 
-/** What the ledger of the API server does with reports. */
+/** Stores reports as the ledger of the API server does. */
 class TestLedger implements Ledger {
   readonly facts = new Map<string, UsageFact>();
   clock: string | undefined;

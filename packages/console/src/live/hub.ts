@@ -45,7 +45,7 @@ export class Hub implements Disposable {
   readonly #follows = new Map<string, Follow>();
   readonly #samplers = new Map<string, Sampler>();
   readonly #listeners = new Set<Listener>();
-  /** What is lost, and since when. */
+  /** The lost servers, and since when. */
   readonly #lost = new Map<string, number>();
   readonly #pulse: Pulse;
 

@@ -51,7 +51,7 @@ export class Channel extends Duplex {
     this.#remote = remote;
     this.#remoteWindow = remote.window;
     this.errors = new Writable({ write: (bytes: Buffer, _encoding, done) => this.#queue({ bytes, isError: true, done }) });
-    // Whoever writes learns of the end of a channel by its `close`.
+    // Writers learn of the end of a channel by its `close`.
     this.errors.on('error', () => {});
   }
 

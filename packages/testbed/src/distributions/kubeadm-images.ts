@@ -89,7 +89,7 @@ async function packetFilter(containerd: string): Promise<Record<string, string>>
   return files;
 }
 
-/** What somebody who deploys a network of pods applies. */
+/** The objects of a network of pods. */
 export const networkManifest = [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'network', namespace: 'kube-system' } },
   {

@@ -23,7 +23,7 @@ export interface GroupVersionKind {
 
 export const schemaPath = (apiVersion: string): string => `/openapi/v3/${apiVersion.includes('/') ? 'apis' : 'api'}/${apiVersion}`;
 
-/** What can be typed at a place of an object of this kind. */
+/** The fields or values that fit at a place of an object of this kind. */
 export function suggestionsAt(document: SchemaDocument, type: GroupVersionKind, { path, key }: YamlPlace): readonly Suggestion[] {
   const schemas = document.components?.schemas ?? {};
   const root = Object.values(schemas).find((schema) => isOfKind(schema, type));

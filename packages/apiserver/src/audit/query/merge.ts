@@ -10,7 +10,7 @@ export interface FoundEvent {
   readonly after: LogPosition;
 }
 
-/** What one read of the log of one server found, newest events first. */
+/** The events that one read of the log of one server found, newest first. */
 export interface LogPage {
   readonly items: readonly FoundEvent[];
   /** Where the page began; undefined if there is no log. */
