@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Parts, shorten } from '@capstan/machinery';
 
@@ -19,6 +19,7 @@ export interface Held extends Evaluated {
 /** The file in the data directory that says what is being evaluated. */
 export const markerFile = 'evaluating';
 const heldFile = 'quarantine.json';
+const noMarker = Buffer.from('\n');
 const mostHeld = 100;
 const longestName = 300;
 
@@ -27,7 +28,7 @@ const longestName = 300;
  * again until they are changed. The limits on steps should make that impossible; this is for the case that they have a hole.
  *
  * A marker in a file is written before each evaluation, without waiting for the disk, and cleared once in each turn of the event loop: if the turn
- * never ends, the marker stays.
+ * never ends, the marker stays. An empty first line is no marker: overwriting a byte costs much less than truncating the file.
  */
 export class Quarantine implements Disposable {
   readonly #directory: string;
@@ -36,6 +37,7 @@ export class Quarantine implements Disposable {
   #file: number | undefined;
   readonly #held = new Map<string, Held>();
   #marked: string | undefined;
+  readonly #markers = new WeakMap<Evaluated, Buffer>();
 
   private constructor(directory: string, now: () => Date) {
     this.#directory = directory;
@@ -76,8 +78,8 @@ export class Quarantine implements Disposable {
     if (file === undefined || this.#marked === evaluated.identity) return;
     const isFirst = this.#marked === undefined;
     this.#marked = evaluated.identity;
-    const text = `${JSON.stringify({ identity: evaluated.identity, name: shorten(evaluated.name, longestName) })}\n`;
-    withSpace(() => writeSync(file, text, 0));
+    const marker = this.#markerOf(evaluated);
+    withSpace(() => writeSync(file, marker, 0, marker.length, 0));
     if (isFirst) setImmediate(() => this.#clear());
   }
 
@@ -92,9 +94,19 @@ export class Quarantine implements Disposable {
   }
 
   #clear(): void {
-    if (this.#marked === undefined || this.#file === undefined) return;
+    const file = this.#file;
+    if (this.#marked === undefined || file === undefined) return;
     this.#marked = undefined;
-    ftruncateSync(this.#file, 0);
+    withSpace(() => writeSync(file, noMarker, 0, noMarker.length, 0));
+  }
+
+  #markerOf(evaluated: Evaluated): Buffer {
+    let marker = this.#markers.get(evaluated);
+    if (marker === undefined) {
+      marker = Buffer.from(`${JSON.stringify({ identity: evaluated.identity, name: shorten(evaluated.name, longestName) })}\n`);
+      this.#markers.set(evaluated, marker);
+    }
+    return marker;
   }
 
   #add(evaluated: Evaluated): void {
