@@ -6,7 +6,7 @@ import { handOver, type Tool, type ToolName, tool } from '@capstan/testbed';
 import { afterSecondTry, parseReport, type Tally } from './checks/report.ts';
 
 /*
- * The one test command. Runs every check, cheapest first, continues after a failure, and ends with one machine-readable line:
+ * The one test command. Runs every check, continues after a failure, and ends with one machine-readable line:
  * `N passed, N failed, N skipped`. A check counts as one test.
  */
 
@@ -36,24 +36,31 @@ const tools: readonly ToolName[] = [
  */
 const patience = 7 * 60_000;
 
-const checks: readonly (readonly [string, readonly string[]])[] = [
-  ['build of the console', ['vite', 'build', 'apps/console', '--logLevel', 'warn']],
-  ['build', ['node', 'apps/cli/scripts/build.ts']],
-  ['format and lint', ['biome', 'check', '.']],
-  ['lint with types', ['oxlint', '--type-aware']],
-  ['types', ['tsc', '-p', '.']],
-  ['types for browsers', ['tsc', '-p', 'tsconfig.browser.json']],
-  ['types of the console', ['tsc', '-p', 'apps/console']],
-  ['layers', ['node', 'tests/checks/main.ts']],
+type Check = readonly [name: string, command: readonly string[]];
+
+/** Checks that run side by side with those of the other list: each keeps about one processor busy. */
+const checks: readonly (readonly Check[])[] = [
+  [
+    ['build of the console', ['vite', 'build', 'apps/console', '--logLevel', 'warn']],
+    ['build', ['node', 'apps/cli/scripts/build.ts']],
+    ['format and lint', ['biome', 'check', '.']],
+    ['layers', ['node', 'tests/checks/main.ts']],
+    ['types for browsers', ['tsc', '-p', 'tsconfig.browser.json']],
+  ],
+  [
+    ['types', ['tsc', '-p', '.']],
+    ['types of the console', ['tsc', '-p', 'apps/console']],
+    ['lint with types', ['oxlint', '--type-aware']],
+  ],
 ];
 
-let running: ChildProcess | undefined;
+const running = new Set<ChildProcess>();
 const builds = new AbortController();
 setTimeout(() => builds.abort(), patience).unref();
 // Ending only this process, as a CI timeout does, must also end its children.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(signal, () => {
-    running?.kill(signal);
+    for (const child of running) child.kill(signal);
     builds.abort();
     process.kill(process.pid, signal);
   });
@@ -72,11 +79,7 @@ const total: { passed: number; failed: string[]; skipped: string[]; unsteady: st
 };
 
 const making = makeTools();
-for (const [name, command] of checks) {
-  heading(name);
-  if ((await execute(command)) === 0) total.passed++;
-  else total.failed.push(name);
-}
+await Promise.all(checks.map(runChecks));
 heading('unit tests');
 add(await vitest('unit'));
 heading('programs that the tests use');
@@ -86,6 +89,16 @@ Object.assign(environment, handOver(found));
 heading('integration tests');
 add(await vitest('integration'));
 summary();
+
+async function runChecks(list: readonly Check[]): Promise<void> {
+  for (const [name, command] of list) {
+    const { code, text } = await executeQuietly(command);
+    heading(name);
+    process.stdout.write(text);
+    if (code === 0) total.passed++;
+    else total.failed.push(name);
+  }
+}
 
 /** Builds missing programs during the checks and unit tests, one after the other, because they share libraries. */
 async function makeTools(): Promise<Map<ToolName, Tool>> {
@@ -153,14 +166,33 @@ function heading(text: string): void {
   process.stdout.write(`\n== ${text}\n`);
 }
 
-function execute([program, ...args]: readonly string[]): Promise<number> {
+function execute(command: readonly string[]): Promise<number> {
+  return ended(command, start(command, 'inherit'));
+}
+
+/** Keeps the output until the end, so that it does not mix with that of another command. */
+async function executeQuietly(command: readonly string[]): Promise<{ code: number; text: string }> {
+  const child = start(command, 'pipe');
+  const pieces: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (piece: Buffer) => pieces.push(piece));
+  const code = await ended(command, child);
+  return { code, text: Buffer.concat(pieces).toString() };
+}
+
+function start([program, ...args]: readonly string[], output: 'inherit' | 'pipe'): ChildProcess {
+  return spawn(join(binaries, program!), args, { cwd: root, env: environment, stdio: ['ignore', output, output] });
+}
+
+function ended([program]: readonly string[], child: ChildProcess): Promise<number> {
+  running.add(child);
   return new Promise((done) => {
-    const child = spawn(join(binaries, program!), args, { cwd: root, env: environment, stdio: ['ignore', 'inherit', 'inherit'] });
-    running = child;
     child.on('error', (error) => {
       process.stdout.write(`${program}: ${error.message}\n`);
       done(-1);
     });
-    child.on('close', (code) => done(code ?? -1));
+    child.on('close', (code) => {
+      running.delete(child);
+      done(code ?? -1);
+    });
   });
 }
