@@ -87,6 +87,8 @@ export * from './kcp/workspace-status.ts';
 export { groupResource, type KindReference, type StoredKind } from './kind.ts';
 export * from './kubernetes/user.ts';
 export * from './operator/operator-job.ts';
+export * from './storages/copies.ts';
+export { type StorageHelperOptions, storageHelper, storageHelperRoot } from './storages/helper-unit.ts';
 export type { StorageDownload } from './storages/preparation.ts';
 export { directoryLabel, type SharedDirectory } from './storages/shared-directory.ts';
 export { millisecondsIn } from './units/duration.ts';

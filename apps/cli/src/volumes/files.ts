@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { posix } from 'node:path';
-import { type GPUUnit, gpuUnitKind, newObject, storageSource } from '@capstan/api';
+import { type GPUUnit, storageHelper, storageHelperRoot, storageSource } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import { Failure } from '../failure.ts';
 import { download, placeOf, upload } from '../units/copy.ts';
@@ -16,9 +16,6 @@ import { findVolume } from './volumes.ts';
 export interface FileFlags extends UnitFlags {
   readonly offering?: string;
 }
-
-/** Where the helper sees the volume. */
-const root = '/volume';
 
 /** Copies a file or folder into a volume, or out of one. */
 export async function copyVolume(from: string, to: string, flags: FileFlags): Promise<void> {
@@ -48,7 +45,7 @@ export async function listFiles(place: string, flags: FileFlags): Promise<number
 
 /** A path of the volume as the helper sees it. It cannot lead out of the volume. */
 export function inVolume(path: string): string {
-  return posix.join(root, posix.join('/', path));
+  return posix.join(storageHelperRoot, posix.join('/', path));
 }
 
 /** Runs a small unit that mounts the volume, and removes it afterwards. */
@@ -71,7 +68,13 @@ async function withHelper<T>(
     );
   const progress = new Progress();
   const unit = await units.resource.create(
-    helperOf(name, { units, offering: status?.node === undefined ? offering : undefined, readOnly }),
+    storageHelper(name, {
+      namespace: units.namespace,
+      id: randomBytes(3).toString('hex'),
+      readOnly,
+      offering: status?.node === undefined ? offering : undefined,
+      maxDuration: '24h',
+    }),
   );
   const helper = unit.metadata.name ?? '';
   const remove = async (): Promise<void> => {
@@ -93,26 +96,6 @@ async function withHelper<T>(
     const signal = AbortSignal.timeout(10_000);
     for await (const _seen of watchUnit(units, { name: helper, uid: unit.metadata.uid, signal }));
   }
-}
-
-/** It ends by itself if this process cannot end it. */
-function helperOf(
-  storage: string,
-  { units, offering, readOnly }: { readonly units: Units; readonly offering: string | undefined; readonly readOnly: boolean },
-): GPUUnit {
-  const metadata = {
-    name: `volume-${storage.slice(0, 40).replace(/[-.]+$/, '')}-${randomBytes(3).toString('hex')}`,
-    namespace: units.namespace,
-  };
-  const spec = {
-    ...(offering === undefined ? { resources: { cpu: '100m', memory: '128Mi' } } : { offering }),
-    command: ['sleep', '86400'],
-    mounts: [{ storage, path: root, readOnly }],
-    network: 'None' as const,
-    stopGrace: '0s',
-    maxDuration: '24h',
-  };
-  return newObject(gpuUnitKind, { metadata, spec }) as GPUUnit;
 }
 
 async function untilRunning(units: Units, { metadata: { name = '', uid } }: GPUUnit, progress: Progress): Promise<void> {

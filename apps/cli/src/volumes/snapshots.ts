@@ -1,4 +1,4 @@
-import { type GPUStorage, type GPUStorageSpec, gpuStorageKind, newObject } from '@capstan/api';
+import { cloneSpec, type GPUStorage, type GPUStorageSpec, gpuStorageKind, newObject, snapshotName, snapshotSpec } from '@capstan/api';
 import { Failure } from '../failure.ts';
 import { type Column, printList, printNames } from '../output.ts';
 import { openUnits, type UnitOutputFlags, type Units } from '../units/units.ts';
@@ -25,28 +25,19 @@ const table: readonly Column<GPUStorage>[] = [
 /** Takes a snapshot of a volume, and waits until it is there. */
 export async function takeSnapshot(volume: string, given: string | undefined, flags: SnapshotFlags): Promise<void> {
   using units = openUnits(flags);
-  const { spec } = await findVolume(units, volume);
-  if (spec.snapshotOf !== undefined)
+  const storage = await findVolume(units, volume);
+  if (storage.spec.snapshotOf !== undefined)
     throw new Failure('usage', `${volume} is a snapshot itself. Make a volume of it: capstan volume clone.`);
-  const name = given ?? nameOf(volume, new Date());
-  const made = await create(units, name, {
-    size: flags.size ?? spec.size,
-    snapshotOf: { name: volume },
-    ...(flags.retain === true && { deletionPolicy: 'Retain' as const }),
-  });
+  const name = given ?? snapshotName(volume, new Date());
+  const made = await create(units, name, { ...snapshotSpec(storage), ...wishesOf(flags) });
   showStorage(flags.wait ? await untilTaken(units, made) : made, flags);
 }
 
 /** Makes a volume with the files of another one, or of a snapshot. */
 export async function cloneVolume(source: string, name: string, flags: Omit<SnapshotFlags, 'wait'>): Promise<void> {
   using units = openUnits(flags);
-  const { spec } = await findVolume(units, source);
-  const prepare = spec.snapshotOf === undefined ? { storage: { name: source } } : { snapshot: { name: source } };
-  const made = await create(units, name, {
-    size: flags.size ?? spec.size,
-    prepare,
-    ...(flags.retain === true && { deletionPolicy: 'Retain' as const }),
-  });
+  const storage = await findVolume(units, source);
+  const made = await create(units, name, { ...cloneSpec(storage), ...wishesOf(flags) });
   showStorage(made, flags);
 }
 
@@ -58,11 +49,10 @@ export async function listSnapshots(volume: string | undefined, flags: UnitOutpu
   printList(items, { output: flags.output, table, empty: 'No snapshots. Take one with "capstan volume snapshot <volume>".' });
 }
 
-/** A name that sorts by time. */
-export function nameOf(volume: string, now: Date): string {
-  const time = now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');
-  return `${volume.slice(0, 200)}-${time}`;
-}
+const wishesOf = ({ size, retain }: Pick<SnapshotFlags, 'size' | 'retain'>): Partial<GPUStorageSpec> => ({
+  ...(size !== undefined && { size }),
+  ...(retain === true && { deletionPolicy: 'Retain' }),
+});
 
 const create = (units: Units, name: string, spec: Partial<GPUStorageSpec> & Pick<GPUStorageSpec, 'size'>): Promise<GPUStorage> =>
   storagesOf(units).create(newObject(gpuStorageKind, { metadata: { name, namespace: units.namespace }, spec }) as GPUStorage);

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { inVolume } from './files.ts';
-import { nameOf } from './snapshots.ts';
 import { specOf } from './volumes.ts';
 
 describe('a path in a volume', () => {
@@ -40,8 +39,4 @@ describe('the flags of a volume', () => {
       'give one of --copy-of, --snapshot, --url and --image',
     );
   });
-});
-
-test('the names of snapshots sort by time', () => {
-  expect(nameOf('data', new Date('2026-03-04T05:06:07.890Z'))).toBe('data-20260304-050607');
 });
