@@ -1,4 +1,4 @@
-import { type GPUStorage, gpuStorageKind } from '@capstan/api';
+import { type GPUStorage, gpuStorageKind, isCloneable, isSnapshottable } from '@capstan/api';
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { ActionButtons } from '../../components/action-buttons.tsx';
@@ -6,6 +6,7 @@ import { FormDialog } from '../../components/dialog.tsx';
 import { useCanEach } from '../access/use-can.ts';
 import { kubeClient } from '../kube/client.ts';
 import { useAction } from '../toasts/use-action.ts';
+import { CopyDialog, type CopyKind } from './copy-dialog.tsx';
 
 interface StorageActionsProps {
   readonly workspace: string;
@@ -13,15 +14,17 @@ interface StorageActionsProps {
   readonly onDeleted?: () => void;
 }
 
-/** Resize, recover and delete, as far as the person may and it makes sense. */
+/** Recover, take a snapshot, clone, resize and delete, as far as the person may and it makes sense. */
 export function StorageActions({ workspace, storage, onDeleted }: StorageActionsProps) {
   const { name = '', namespace = '' } = storage.metadata;
   const storages = kubeClient(workspace).resource<GPUStorage>(gpuStorageKind).in(namespace);
   const [isResizing, setResizing] = useState(false);
   const [size, setSize] = useState(String(storage.spec.size));
-  const [canChange = false, canDelete = false] = useCanEach(
-    ['patch', 'delete'].map((verb) => ({ workspace, namespace, verb, kind: gpuStorageKind, name })),
-  );
+  const [copying, setCopying] = useState<CopyKind>();
+  const [canChange = false, canDelete = false, canCreate = false] = useCanEach([
+    ...['patch', 'delete'].map((verb) => ({ workspace, namespace, verb, kind: gpuStorageKind, name })),
+    { workspace, namespace, verb: 'create', kind: gpuStorageKind },
+  ]);
   const change = (spec: { size?: string; recover?: number }) => storages.patch(name, { type: 'merge', patch: { spec } });
   const recover = useAction(() => change({ recover: storage.spec.recover + 1 }), { done: `${name} is tried again` });
   const resize = useAction(() => change({ size }), { done: `${name} becomes larger`, onDone: () => setResizing(false) });
@@ -39,6 +42,8 @@ export function StorageActions({ workspace, storage, onDeleted }: StorageActions
               isPending: recover.isPending,
               run: () => recover.mutate(),
             },
+          canCreate && isSnapshottable(storage) && { label: 'Take a snapshot', run: () => setCopying('snapshot') },
+          canCreate && isCloneable(storage) && { label: 'Clone', icon: 'copy', run: () => setCopying('clone') },
           canChange && { label: 'Resize', run: () => setResizing(true) },
           canDelete && {
             label: 'Delete',
@@ -66,6 +71,7 @@ export function StorageActions({ workspace, storage, onDeleted }: StorageActions
           />
         </FormDialog>
       )}
+      {copying !== undefined && <CopyDialog workspace={workspace} storage={storage} copy={copying} onClose={() => setCopying(undefined)} />}
     </>
   );
 }

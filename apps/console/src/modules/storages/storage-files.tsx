@@ -1,4 +1,4 @@
-import { type GPUStorage, gpuUnitKind } from '@capstan/api';
+import { type GPUStorage, gpuUnitKind, storageHelperRoot } from '@capstan/api';
 import { Button } from '@mantine/core';
 import { useEffect, useMemo, useState } from 'react';
 import { Icon } from '../../components/icon.tsx';
@@ -10,7 +10,7 @@ import { podKind } from '../kube/core-kinds.ts';
 import { useLiveObject } from '../live/use-live.ts';
 import { useAction } from '../toasts/use-action.ts';
 import { isOver, isRunning, stateOf } from '../units/state.ts';
-import { accessorOf, accessorRoot, createAccessor, hasNode, removeAccessor } from './accessor.ts';
+import { accessorOf, createAccessor, hasNode, removeAccessor } from './accessor.ts';
 
 interface StorageFilesProps {
   readonly workspace: string;
@@ -72,7 +72,7 @@ function OpenFiles({ workspace, namespace, accessor, isReadOnly, onClose }: Open
   }, [workspace, namespace, accessor]);
   const found = unit.state === 'content' ? unit.content : undefined;
   if (found === undefined) return <Loading what="Opening the storage" />;
-  if (isRunning(found)) return <FileBrowser place={place} root={accessorRoot} start={accessorRoot} isReadOnly={isReadOnly} />;
+  if (isRunning(found)) return <FileBrowser place={place} root={storageHelperRoot} start={storageHelperRoot} isReadOnly={isReadOnly} />;
   const { word, reason } = stateOf(found);
   if (isOver(found))
     return (

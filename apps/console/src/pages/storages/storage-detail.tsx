@@ -1,6 +1,6 @@
-import { type GPUStorage, gpuStorageKind } from '@capstan/api';
+import { type GPUStorage, gpuStorageKind, isSnapshottable, storageSource } from '@capstan/api';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { Meter } from '../../components/meter.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
 import { Empty, Loading, Note } from '../../components/states.tsx';
@@ -13,6 +13,7 @@ import { useLiveObject } from '../../modules/live/use-live.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { StorageActions } from '../../modules/storages/actions.tsx';
 import { stateOf, usedShare } from '../../modules/storages/state.ts';
+import { SnapshotList } from './snapshot-list.tsx';
 
 const StorageFiles = lazy(async () => ({ default: (await import('../../modules/storages/storage-files.tsx')).StorageFiles }));
 
@@ -55,10 +56,19 @@ export function StorageDetail() {
   );
 }
 
-/** A snapshot says of which storage, and of which moment. */
-function snapshotFacts({ spec, status }: GPUStorage): readonly (readonly [string, string])[] {
+/** A snapshot says of which storage, and of which moment; a clone, of what. */
+function originFacts(workspace: string, { metadata, spec, status }: GPUStorage): readonly (readonly [string, ReactNode])[] {
+  const { namespace = '' } = metadata;
+  const source = storageSource(spec)?.name;
+  if (source === undefined) return [];
+  const link = (
+    <Link key="source" to="/w/$workspace/storages/$namespace/$name" params={{ workspace, namespace, name: source }}>
+      {source}
+    </Link>
+  );
+  if (spec.snapshotOf === undefined) return [['Clone of', link]];
   return [
-    ['Snapshot of', spec.snapshotOf?.name ?? ''],
+    ['Snapshot of', link],
     ['Taken', dateTime(status?.takenAt)],
   ];
 }
@@ -75,7 +85,7 @@ function StorageFacts({ workspace, storage }: { readonly workspace: string; read
           ['Used', status?.usedBytes === undefined ? '–' : <Meter key="used" share={usedShare(storage)} text={bytes(status.usedBytes)} />],
           ['Class', spec.class],
           ['Node', status?.node ?? 'that of the first unit'],
-          ...(spec.snapshotOf === undefined ? [] : snapshotFacts(storage)),
+          ...originFacts(workspace, storage),
           ['When deleted', spec.deletionPolicy === 'Retain' ? 'its files stay' : 'its files are deleted'],
           ['State', sentence(stateOf(storage).reason)],
           ['Created', dateTime(metadata.creationTimestamp)],
@@ -96,6 +106,7 @@ function StorageFacts({ workspace, storage }: { readonly workspace: string; read
           </ul>
         )}
       </Section>
+      {isSnapshottable(storage) && <SnapshotList workspace={workspace} storage={storage} />}
       <Section title="Files" note="Through a small unit, which is deleted when you leave the page.">
         <Suspense fallback={<Loading />}>
           <StorageFiles key={metadata.uid} workspace={workspace} storage={storage} />

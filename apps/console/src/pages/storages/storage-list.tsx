@@ -1,4 +1,4 @@
-import { type GPUStorage, gpuStorageKind } from '@capstan/api';
+import { type GPUStorage, gpuStorageKind, storageSource } from '@capstan/api';
 import { Button } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
@@ -40,6 +40,7 @@ function columnsIn(workspace: string): readonly Column<GPUStorage>[] {
       cell: (one) => (one.status?.usedBytes === undefined ? '–' : <Meter share={usedShare(one)} text={bytes(one.status.usedBytes)} />),
       wideOnly: true,
     },
+    { id: 'origin', header: 'Copy of', value: ({ spec }) => storageSource(spec)?.name, wideOnly: true },
     { id: 'node', header: 'Node', value: ({ status }) => status?.node, wideOnly: true },
     { id: 'units', header: 'Mounted by', value: ({ status }) => status?.mountedBy?.join(', ') || undefined, wideOnly: true },
     { id: 'reason', header: 'Reason', value: (one) => sentence(stateOf(one).reason), grow: true },
@@ -59,7 +60,8 @@ export function StorageList() {
   const storages = useLive(gpuStorageKind, { workspace });
   const canCreate = useCan({ workspace, namespace: 'default', verb: 'create', kind: gpuStorageKind });
   const [isCreating, setCreating] = useState(false);
-  const columns = useMemo(() => columnsIn(workspace), [workspace]);
+  const hasCopies = storages.state === 'content' && storages.content.some(({ spec }) => storageSource(spec) !== undefined);
+  const columns = useMemo(() => columnsIn(workspace).filter(({ id }) => hasCopies || id !== 'origin'), [workspace, hasCopies]);
   const create = canCreate && (
     <Button leftSection={<Icon name="plus" size={13} />} onClick={() => setCreating(true)}>
       New storage
