@@ -1,9 +1,11 @@
-import { type FleetQuota, fleetQuotaKind, platformWorkspace } from '@capstan/api';
+import { type FleetLimits, type FleetQuota, fleetQuotaKind, platformWorkspace } from '@capstan/api';
+import { isQuantity } from '@capstan/machinery/objects';
 import { Button, NumberInput, TextInput } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { Confirm } from '../../components/confirm.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { FormDialog } from '../../components/dialog.tsx';
+import form from '../../components/form.module.css';
 import { Icon } from '../../components/icon.tsx';
 import { Section } from '../../components/page.tsx';
 import { Empty, Note } from '../../components/states.tsx';
@@ -97,18 +99,29 @@ function AllQuotas({ workspace }: { readonly workspace: string }) {
   );
 }
 
+/** Limits that are amounts, each with its label and an example. */
+const amounts: readonly (readonly [keyof FleetLimits, string, string])[] = [
+  ['storage', 'Storage', '10Ti'],
+  ['gpuMemory', 'GPU memory', '640Gi'],
+  ['cpu', 'Cores', '64'],
+  ['memory', 'Memory', '1Ti'],
+];
+
 function AddQuota({ workspace, onClose }: { readonly workspace: string; readonly onClose: () => void }) {
   const [path, setPath] = useState(workspace);
   const [gpus, setGpus] = useState<number | string>('');
   const [allocations, setAllocations] = useState<number | string>('');
   const [modelText, setModelText] = useState('');
+  const [amountTexts, setAmountTexts] = useState<Readonly<Partial<Record<keyof FleetLimits, string>>>>({});
   const models = modelsIn(modelText);
+  const given = Object.entries(amountTexts).filter(([, text]) => text !== '');
   const limits = {
+    ...Object.fromEntries(given),
     ...(gpus !== '' && { gpus: Number(gpus) }),
     ...(allocations !== '' && { allocations: Number(allocations) }),
     ...(models !== undefined && Object.keys(models).length > 0 && { models }),
   };
-  const isGood = path !== '' && models !== undefined && Object.keys(limits).length > 0;
+  const isGood = path !== '' && models !== undefined && given.every(([, text]) => isQuantity(text)) && Object.keys(limits).length > 0;
   const create = useAction(
     () => {
       const quota = {
@@ -145,6 +158,21 @@ function AddQuota({ workspace, onClose }: { readonly workspace: string; readonly
         error={models === undefined ? 'Such as H100=8, H200=4' : undefined}
         onChange={(event) => setModelText(event.currentTarget.value)}
       />
+      <div className={form['row']}>
+        {amounts.map(([field, label, example]) => {
+          const text = amountTexts[field] ?? '';
+          return (
+            <TextInput
+              key={field}
+              label={label}
+              placeholder={`no limit, or ${example}`}
+              value={text}
+              error={text === '' || isQuantity(text) ? undefined : `An amount, such as ${example}`}
+              onChange={(event) => setAmountTexts({ ...amountTexts, [field]: event.currentTarget.value.trim() })}
+            />
+          );
+        })}
+      </div>
       <NumberInput label="Allocations" placeholder="no limit" min={0} value={allocations} onChange={setAllocations} />
     </FormDialog>
   );
