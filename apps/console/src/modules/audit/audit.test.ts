@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@capstan/api';
 import { expect, test } from 'vitest';
-import { auditQuery, noFilter, onWhat, toneOf, whoDid } from './audit.ts';
+import { auditQuery, missingServers, noFilter, onWhat, toneOf, whoDid } from './audit.ts';
 
 const event = (fields: object): AuditEvent => ({
   auditID: '1',
@@ -27,6 +27,10 @@ test('names the object, or the path of a request without one', () => {
     'pods/exec default/train',
   );
   expect(onWhat(event({}))).toBe('/healthz');
+});
+
+test('names each server that did not answer once', () => {
+  expect(missingServers([{ missingServers: ['s1'] }, {}, { missingServers: ['s1', 's2'] }])).toEqual(['s1', 's2']);
 });
 
 test('refusals stand out', () => expect([200, 403, 500, undefined].map(toneOf)).toEqual(['good', 'warn', 'bad', 'idle']));

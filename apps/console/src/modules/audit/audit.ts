@@ -23,6 +23,11 @@ export function readAudit(workspace: string, filter: AuditFilter, page: string):
   return kubeClient(workspace).json<AuditEventList>({ method: 'GET', path: auditQuery(filter, page) });
 }
 
+/** The servers whose events are missing in some of these pages. */
+export const missingServers = (pages: readonly Pick<AuditEventList, 'missingServers'>[]): readonly string[] => [
+  ...new Set(pages.flatMap((page) => page.missingServers ?? [])),
+];
+
 /** `joe (by jane)` if jane acted as joe. */
 export function whoDid({ user, impersonatedUser }: AuditEvent): string {
   return impersonatedUser === undefined ? (user.username ?? '') : `${impersonatedUser.username ?? ''} (by ${user.username ?? ''})`;

@@ -5,9 +5,10 @@ import { useMemo, useState } from 'react';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import form from '../../components/form.module.css';
 import { Icon } from '../../components/icon.tsx';
+import { ReasonBox } from '../../components/reason.tsx';
 import { Empty } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
-import { type AuditFilter, noFilter, onWhat, readAudit, toneOf, whoDid } from '../../modules/audit/audit.ts';
+import { type AuditFilter, missingServers, noFilter, onWhat, readAudit, toneOf, whoDid } from '../../modules/audit/audit.ts';
 import { dateTime } from '../../modules/format/format.ts';
 import { AskedView } from '../../modules/problems/views.tsx';
 
@@ -44,6 +45,7 @@ export function AuditSearch({ workspace }: { readonly workspace: string }) {
     getNextPageParam: ({ metadata }) => metadata.continue || undefined,
   });
   const rows = useMemo(() => events.data?.pages.flatMap(({ items }) => items), [events.data]);
+  const missing = missingServers(events.data?.pages ?? []);
   return (
     <div className={form['group']}>
       <form
@@ -68,6 +70,15 @@ export function AuditSearch({ workspace }: { readonly workspace: string }) {
           Search
         </Button>
       </form>
+      {missing.length > 0 && (
+        <ReasonBox tone="warn">
+          <p role="status">
+            <strong>Events are missing.</strong> {missing.join(', ')} did not answer, so events of{' '}
+            {missing.length === 1 ? 'this server' : 'these servers'} are not in the list. Search again when{' '}
+            {missing.length === 1 ? 'it is' : 'they are'} back.
+          </p>
+        </ReasonBox>
+      )}
       <AskedView of={{ data: rows, error: events.error, refetch: events.refetch }} what="the audit log">
         {(found) =>
           found.length === 0 && !events.hasNextPage ? (
