@@ -1,6 +1,16 @@
 import { type AppInstance, type AppStep, appPreviewAnnotation } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
-import { operationFace, progressOf, retriesAt, standingOf, stateOf, stepFace } from './state.ts';
+import {
+  memberReportFace,
+  operationFace,
+  progressOf,
+  reporterWords,
+  reportWords,
+  retriesAt,
+  standingOf,
+  stateOf,
+  stepFace,
+} from './state.ts';
 
 interface Parts {
   readonly status?: object;
@@ -87,3 +97,22 @@ test.each<[string, string | undefined, object]>([
   ['a wish that cannot be fulfilled', undefined, { state: 'pending', health: 'failed' }],
   ['an operation that has failed', undefined, { state: 'failed', ...operation('failed') }],
 ])('%s is tried again: %s', (_, time, status) => expect(retriesAt(instance({ status }))).toBe(time));
+
+describe('a report of the app itself', () => {
+  const times = { source: 'account', reportedAt: '2026-01-01T00:00:00Z', expiresAt: '2026-01-01T00:05:00Z' };
+  test('says its phase, how much is done, and its message without escape sequences', () => {
+    expect(reportWords({ ...times, phase: 'training', progress: { completed: 3, total: 10 }, message: '\u001b[31mepoch 3' })).toBe(
+      'training, 3 of 10: epoch 3',
+    );
+    expect(reportWords({ ...times, phase: 'idle' })).toBe('idle');
+  });
+
+  test('of a member says whether it works', () => {
+    expect(memberReportFace({ ...times, healthy: false, message: 'no quorum' })).toEqual({ tone: 'bad', word: 'Unhealthy: no quorum' });
+    expect(memberReportFace({ ...times, healthy: true })).toEqual({ tone: 'good', word: 'Healthy' });
+  });
+
+  test('names its source', () => {
+    expect(['account', 'agent/gpu-1'].map(reporterWords)).toEqual(['the app itself', 'the agent of gpu-1']);
+  });
+});

@@ -158,5 +158,21 @@ export function healthFace(health: string | undefined): Face {
     : { tone: healthTones[health] ?? 'idle', word: health[0]!.toUpperCase() + health.slice(1) };
 }
 
+/** Who reported something: the instance itself, or the agent of a node. */
+export const reporterWords = (source: string): string =>
+  source.startsWith('agent/') ? `the agent of ${source.slice(6)}` : 'the app itself';
+
+/** What an instance reported about itself, in few words: `training, 3 of 10: epoch 3`. */
+export function reportWords({ phase, progress, message }: NonNullable<NonNullable<AppInstance['status']>['reported']>): string {
+  const done = progress === undefined ? '' : `, ${progress.completed} of ${progress.total}`;
+  return `${phase}${done}${message === undefined || message === '' ? '' : `: ${cleanLine(message)}`}`;
+}
+
+/** The same of a member. */
+export function memberReportFace({ healthy, message }: NonNullable<NonNullable<AppMember['status']>['reported']>): Face {
+  const word = healthy ? 'Healthy' : 'Unhealthy';
+  return { tone: healthy ? 'good' : 'bad', word: message === undefined || message === '' ? word : `${word}: ${cleanLine(message)}` };
+}
+
 /** The end of the output of something that failed, as plain text. */
 export const outputLines = (output: string | undefined): readonly string[] => (output ?? '').trimEnd().split('\n').map(cleanLine);

@@ -4,9 +4,9 @@ import { Empty } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { OperationButtons } from '../../modules/apps/operation-buttons.tsx';
 import { ProblemList } from '../../modules/apps/problem-list.tsx';
-import { healthFace, memberFace, operationFace } from '../../modules/apps/state.ts';
+import { healthFace, memberFace, memberReportFace, operationFace, reporterWords } from '../../modules/apps/state.ts';
 import { useMembers } from '../../modules/apps/use-parts.ts';
-import { sentence } from '../../modules/format/format.ts';
+import { dateTime, sentence } from '../../modules/format/format.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import styles from './instance.module.css';
 
@@ -39,7 +39,7 @@ export function InstanceMembers(props: MembersProps) {
 
 function Member({ workspace, instance, member }: MembersProps & { readonly member: AppMember }) {
   const { metadata, spec, status } = member;
-  const { lastOperation, lastErrors = [], message } = status ?? {};
+  const { lastOperation, lastErrors = [], message, reported } = status ?? {};
   return (
     <li className={styles['card']}>
       <div className={styles['member']}>
@@ -55,6 +55,17 @@ function Member({ workspace, instance, member }: MembersProps & { readonly membe
             ['Allocation', spec.allocation],
             ['Address', status?.endpoint ?? status?.address ?? '–'],
             ['Health', <Status key="health" {...healthFace(status?.health)} />],
+            [
+              'Reported',
+              reported && (
+                <span
+                  key="reported"
+                  title={`By ${reporterWords(reported.source)} at ${dateTime(reported.reportedAt)}. A hint, which expires.`}
+                >
+                  <Status {...memberReportFace(reported)} />
+                </span>
+              ),
+            ],
             [
               'Last operation',
               lastOperation && (

@@ -6,7 +6,7 @@ import { ReasonBox } from '../../components/reason.tsx';
 import { Status } from '../../components/status.tsx';
 import { OperationButtons } from '../../modules/apps/operation-buttons.tsx';
 import { ProblemList } from '../../modules/apps/problem-list.tsx';
-import { healthFace, operationFace, progressOf, retriesAt, stateOf } from '../../modules/apps/state.ts';
+import { healthFace, operationFace, progressOf, reporterWords, reportWords, retriesAt, stateOf } from '../../modules/apps/state.ts';
 import { useOperations } from '../../modules/apps/use-parts.ts';
 import { Conditions } from '../../modules/conditions/conditions.tsx';
 import { dateTime, sentence } from '../../modules/format/format.ts';
@@ -19,7 +19,7 @@ interface OverviewProps {
 
 export function InstanceOverview({ workspace, instance }: OverviewProps) {
   const { metadata, spec, status } = instance;
-  const { lastOperation, lastErrors = [], residues = [], conditions = [], members } = status ?? {};
+  const { lastOperation, lastErrors = [], residues = [], conditions = [], members, reported } = status ?? {};
   const progress = progressOf(instance);
   const nextRetry = retryWords(retriesAt(instance));
   return (
@@ -44,6 +44,18 @@ export function InstanceOverview({ workspace, instance }: OverviewProps) {
         ]}
       />
       <OperationButtons workspace={workspace} instance={instance} />
+      {reported !== undefined && (
+        <Section title="Reported by the app" note="A hint, which expires. The platform does not act on it.">
+          <Facts
+            facts={[
+              ['Phase', reportWords(reported)],
+              ['By', reporterWords(reported.source)],
+              ['At', dateTime(reported.reportedAt)],
+              ['Expires', dateTime(reported.expiresAt)],
+            ]}
+          />
+        </Section>
+      )}
       {lastOperation !== undefined && (
         <Section title="Last operation">
           <Facts
