@@ -3,6 +3,7 @@ import { Empty, Failure, Loading } from './components/states.tsx';
 import { usePerson } from './modules/session/person.ts';
 import { Shell } from './modules/shell/shell.tsx';
 import { messageOf } from './modules/toasts/toasts.ts';
+import { plainPagePath } from './modules/workspaces/path.ts';
 import { recentWorkspaces } from './modules/workspaces/recent.ts';
 import { SessionGate } from './session-gate.tsx';
 
@@ -33,8 +34,11 @@ const signIn = createRoute({
 });
 const workspace = createRoute({ getParentRoute: () => gate, path: '/w/$workspace', component: Shell });
 
-/** Tabs are in the address, so that links lead to them. */
-const withTab = (search: Record<string, unknown>): { tab?: string } => (typeof search['tab'] === 'string' ? { tab: search['tab'] } : {});
+/** Tabs and folders are in the address, so that links lead to them. */
+const withTab = ({ tab, folder }: Record<string, unknown>): { tab?: string; folder?: string } => ({
+  ...(typeof tab === 'string' && { tab }),
+  ...(typeof folder === 'string' && { folder }),
+});
 
 const pages = [
   createRoute({ getParentRoute: () => workspace, path: '/', component: lazyRouteComponent(() => import('./pages/home/home.tsx'), 'Home') }),
@@ -83,6 +87,7 @@ const pages = [
   createRoute({
     getParentRoute: () => workspace,
     path: '/storages/$namespace/$name',
+    validateSearch: withTab,
     component: lazyRouteComponent(() => import('./pages/storages/storage-detail.tsx'), 'StorageDetail'),
   }),
   createRoute({
@@ -127,6 +132,9 @@ const pages = [
     component: lazyRouteComponent(() => import('./pages/api/object-detail.tsx'), 'ObjectDetail'),
   }),
 ];
+
+const { pathname, search, hash } = location;
+if (pathname !== plainPagePath(pathname)) history.replaceState(history.state, '', plainPagePath(pathname) + search + hash);
 
 export const router = createRouter({
   routeTree: root.addChildren([signIn, gate.addChildren([start, workspace.addChildren(pages)])]),

@@ -17,7 +17,7 @@ export function LinkedTabs({ tabs }: { readonly tabs: readonly LinkedTab[] }) {
     <Tabs
       value={shown?.id ?? null}
       keepMounted={false}
-      onChange={(next) => void navigate({ to: '.', search: (before: object) => ({ ...before, tab: next ?? '' }), replace: true })}
+      onChange={(next) => void navigate({ to: '.', search: { tab: next ?? '' }, replace: true })}
     >
       <Tabs.List mb="md">
         {tabs.map(({ id, label }) => (

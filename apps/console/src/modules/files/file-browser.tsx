@@ -13,6 +13,7 @@ import { messageOf, toast } from '../toasts/toasts.ts';
 import styles from './file-browser.module.css';
 import { type FileEntry, pathIn, pathParts, shownName } from './listing.ts';
 import { listFolder, readFile, sizeProblem, writeFile } from './transfers.ts';
+import { useFolder } from './use-folder.ts';
 import { useTransfers } from './use-transfers.ts';
 
 interface FileBrowserProps {
@@ -26,7 +27,7 @@ interface FileBrowserProps {
 
 /** The files in a container: folders to open, files to download, and uploads. */
 export function FileBrowser({ place, root = '/', start = '', isReadOnly = false }: FileBrowserProps) {
-  const [folder, setFolder] = useState(start);
+  const [folder, setFolder] = useFolder(root, start);
   const [overwriting, setOverwriting] = useState<readonly File[]>();
   const input = useRef<HTMLInputElement>(null);
   const queries = useQueryClient();
@@ -69,7 +70,7 @@ export function FileBrowser({ place, root = '/', start = '', isReadOnly = false 
   latest.current = download;
   const columns = useMemo(
     () => columnsFor({ onOpen: ({ name = '' }) => setFolder(pathIn(here, name)), onDownload: (entry) => latest.current(entry) }),
-    [here],
+    [here, setFolder],
   );
   return (
     <div className={styles['browser']}>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mostEntries, parseListing, pathIn, pathParts, shownName } from './listing.ts';
+import { addressOf, folderAt, mostEntries, parseListing, pathIn, pathParts, shownName } from './listing.ts';
 
 const encoder = new TextEncoder();
 const output = (...parts: (string | readonly number[])[]): Uint8Array =>
@@ -59,4 +59,18 @@ test('paths lead from the root to the folder', () => {
     { path: '/volume/in', shown: 'in' },
   ]);
   expect(pathParts('/etc', '/volume').map(({ path }) => path)).toEqual(['/', '/etc']);
+});
+
+test.each([
+  ['/', '/data', '/data'],
+  ['/volume', '/', '/volume'],
+  ['/volume', '/in', '/volume/in'],
+])('below %s, the address %s means %s', (root, named, folder) => {
+  expect(folderAt(root, named)).toBe(folder);
+  expect(addressOf(root, folder)).toBe(named);
+});
+
+test('an address that names no folder means none, and a folder outside the root has no address', () => {
+  expect([folderAt('/', undefined), folderAt('/', 'data'), folderAt('/', '-rf')]).toEqual([undefined, undefined, undefined]);
+  expect([addressOf('/volume', '/etc'), addressOf('/volume', '/volumes')]).toEqual([undefined, undefined]);
 });

@@ -106,14 +106,20 @@ export const shownName = (name: string): string =>
 /** The path of something in a folder. */
 export const pathIn = (folder: string, name: string): string => `${folder === '/' ? '' : folder}/${name}`;
 
+/** The folder that an address names, which counts from the root; undefined if it names none. */
+export const folderAt = (root: string, named: string | undefined): string | undefined =>
+  named?.startsWith('/') ? (root === '/' ? named : named === '/' ? root : root + named) : undefined;
+
+/** The same the other way round. Folders outside the root, to which links may lead, have no address. */
+export function addressOf(root: string, folder: string): string | undefined {
+  if (root === '/') return folder;
+  if (folder === root) return '/';
+  return folder.startsWith(`${root}/`) ? folder.slice(root.length) : undefined;
+}
+
 /** The folders above a path below a root, the outermost first, and itself. */
 export function pathParts(folder: string, root: string): readonly { readonly path: string; readonly shown: string }[] {
-  const inside =
-    folder === root || root === '/'
-      ? folder.slice(root === '/' ? 0 : root.length)
-      : folder.startsWith(`${root}/`)
-        ? folder.slice(root.length)
-        : undefined;
+  const inside = addressOf(root, folder);
   const base = inside === undefined ? '/' : root;
   const names = (inside ?? folder).split('/').filter((name) => name !== '');
   return [

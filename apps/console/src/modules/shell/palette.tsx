@@ -4,6 +4,7 @@ import { type NavigateOptions, useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useMemo, useState } from 'react';
 import { Icon, type IconName } from '../../components/icon.tsx';
 import { useReturnFocus } from '../../components/use-return-focus.ts';
+import { useCanEach } from '../access/use-can.ts';
 import { useLive } from '../live/use-live.ts';
 import { usePerson } from '../session/person.ts';
 import { recentWorkspaces } from '../workspaces/recent.ts';
@@ -35,6 +36,9 @@ function useChoices(): readonly Choice[] {
   const apps = useLive(appKind, { workspace });
   const storages = useLive(gpuStorageKind, { workspace });
   const nodes = useLive(isPlatformOwner ? gpuNodeKind : undefined, { workspace: platformWorkspace });
+  const [canRun, canDeploy] = useCanEach(
+    [gpuUnitKind, appInstanceKind].map((kind) => ({ workspace, namespace: 'default', verb: 'create', kind })),
+  );
   return useMemo(() => {
     const pages = destinations
       .flat()
@@ -78,8 +82,8 @@ function useChoices(): readonly Choice[] {
       .map(
         (path): Choice => ({ id: path, label: path, note: 'workspace', icon: 'switch', to: '/w/$workspace', params: { workspace: path } }),
       );
-    return [...pages, ...(units.state === 'content' ? [create] : []), ...catalog, ...objects, ...workspaces];
-  }, [workspace, isPlatformOwner, units, instances, apps, storages, nodes]);
+    return [...pages, ...(canRun && units.state === 'content' ? [create] : []), ...(canDeploy ? catalog : []), ...objects, ...workspaces];
+  }, [workspace, isPlatformOwner, canRun, canDeploy, units, instances, apps, storages, nodes]);
 }
 
 /** Finds pages, objects and workspaces by a few letters. */

@@ -7,6 +7,9 @@ export function parentOf(path: string): string | undefined {
 /** The last name of a path. */
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf(':') + 1);
 
+/** The path of a page with the colons of its workspace as they are. Other programs encode them, and the links of the navigation do not. */
+export const plainPagePath = (path: string): string => path.replace(/^\/w\/[^/]+/, (start) => start.replaceAll(/%3a/gi, ':'));
+
 /** All workspaces above, from the top. */
 export function ancestorsOf(path: string): readonly string[] {
   const parent = parentOf(path);
