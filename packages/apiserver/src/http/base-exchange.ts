@@ -138,8 +138,7 @@ export abstract class BaseExchange {
   /** Sends the response. The client may have disconnected meanwhile. */
   protected abstract respond(answer: Answer): void;
 
-  /** Ends the exchange without a response. */
-  protected abstract abandon(): void;
+  abstract abandon(): void;
 
   protected async receiving(stream: IncomingMessage | ServerHttp2Stream, declared: string | undefined, limit: number): Promise<Buffer> {
     if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);

@@ -73,6 +73,8 @@ export interface Exchange {
   readonly code: number;
   /** Whether the exchange is over. */
   readonly closed: boolean;
+  /** Ends it at once, without the rest of the response. */
+  abandon(): void;
   /** Called once when the exchange is over, however it ended. */
   onClose(listener: () => void): void;
   /** The protocol that an HTTP/1.1 client wants to switch to, in lower case; undefined for ordinary requests. */

@@ -63,7 +63,7 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     else this.#response.end(typeof body === 'string' && this.extra.includes('Warning') ? Buffer.from(body) : body);
   }
 
-  protected abandon(): void {
+  abandon(): void {
     this.#response.destroy();
   }
 

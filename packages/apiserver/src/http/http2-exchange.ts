@@ -56,7 +56,7 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     if (!this.#stream.readableEnded && this.headers['content-length'] !== undefined) this.#stream.resume();
   }
 
-  protected abandon(): void {
+  abandon(): void {
     this.#stream.destroy();
   }
 

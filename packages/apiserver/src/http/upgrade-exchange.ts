@@ -53,6 +53,10 @@ export class UpgradeExchange extends Http1Exchange {
     this.#socket.on('close', listener);
   }
 
+  override abandon(): void {
+    this.#socket.destroy();
+  }
+
   override upgrade(): UpgradeRequest {
     this.beforeAnswer?.();
     this.code = 101;

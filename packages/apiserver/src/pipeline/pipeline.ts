@@ -5,6 +5,7 @@ import { StoreError } from '@capstan/store';
 import type { AuditLog } from '../audit/log.ts';
 import { peerCertificate } from '../authn/peer-certificate.ts';
 import type { Rejections } from '../authn/rejections.ts';
+import type { Revocations } from '../authn/revocations.ts';
 import { type Authenticator, anonymous, type Credentials, Unauthenticated } from '../authn/user.ts';
 import { takeWebSocketToken } from '../authn/web-socket-token.ts';
 import { type Attributes, type Authorizer, type Decision, type Gate, nothingWanted } from '../authz/attributes.ts';
@@ -63,6 +64,8 @@ export interface PipelineOptions {
   readonly watches: OpenCount;
   /** Streams to nodes. */
   readonly streams: OpenCount;
+  /** Ends watches and streams whose tokens are revoked. */
+  readonly revocations: Revocations;
   readonly metrics: ServerMetrics;
   readonly now: () => Date;
   readonly rejections: Rejections;
@@ -105,11 +108,12 @@ export class Pipeline {
       const { query } = parsed;
       const isTimed = !query.isEmpty && parsed.verb !== 'watch' && !this.#staysOpen(parsed);
       const limit = isTimed ? requestTimeout(query.get('timeout') ?? '') : undefined;
-      const authenticated = this.#authenticate(exchange, parsed);
+      const credentials = credentialsOf(exchange);
+      const authenticated = this.#authenticate(credentials, parsed);
       const sender = (authenticated instanceof Promise ? await authenticated : authenticated) ?? anonymous;
       if (sender !== anonymous) exchange.authenticated();
       audited.authenticated(sender);
-      if (isAway(parsed)) return await this.#away(exchange, parsed, { sender, audited, limit });
+      if (isAway(parsed)) return await this.#away(exchange, parsed, { sender, audited, limit, credentials });
       let info = this.#enter(exchange, parsed, sender);
       parsed = info;
       const user = asksForSomebodyElse(exchange.headers) ? await this.#impersonated(exchange, info, sender) : sender;
@@ -128,14 +132,14 @@ export class Pipeline {
       }
       if (info.scope?.isInactive === true) throw closed(info.cluster);
       limitTime(exchange, limit);
-      if (info.verb === 'watch') await this.#open(this.#options.watches, exchange, info, user);
+      if (info.verb === 'watch') await this.#open(this.#options.watches, exchange, { info, user, credentials });
       else if (exchange.answered) return;
       else if (this.#staysOpen(info)) {
         exchange.beforeStream = () => {
           isStream = true;
           return audited.started();
         };
-        await this.#open(this.#options.streams, exchange, info, user);
+        await this.#open(this.#options.streams, exchange, { info, user, credentials });
       } else await this.#inTurn(exchange, info, user);
     } catch (error) {
       if (error instanceof BadImpersonation || error instanceof Undecided) {
@@ -182,14 +186,14 @@ export class Pipeline {
   async #away(
     exchange: Exchange,
     info: AwayRequest,
-    { sender, audited, limit }: { sender: User; audited: Audited; limit: number | undefined },
+    { sender, audited, limit, credentials }: { sender: User; audited: Audited; limit: number | undefined; credentials: Credentials },
   ): Promise<void> {
     const attributes = attributesOf(info, sender);
     audited.begin(attributes);
     if (sender.name === anonymous.name || !(await this.#mayKnow(info.away, sender))) throw unreachable(info.cluster, info, sender);
     audited.admitted();
     limitTime(exchange, limit);
-    if (info.verb === 'watch') await this.#open(this.#options.watches, exchange, info, sender);
+    if (info.verb === 'watch') await this.#open(this.#options.watches, exchange, { info, user: sender, credentials });
     else await this.#inTurn(exchange, info, sender);
   }
 
@@ -208,13 +212,18 @@ export class Pipeline {
   }
 
   /** Watches and streams stay open, so they are counted separately and do not occupy a place in the queues. */
-  async #open(count: OpenCount, exchange: Exchange, info: RequestInfo | AwayRequest, user: User): Promise<void> {
+  async #open(
+    count: OpenCount,
+    exchange: Exchange,
+    { info, user, credentials }: { info: RequestInfo | AwayRequest; user: User; credentials: Credentials },
+  ): Promise<void> {
     // A client that has left would be counted for ever.
     if (exchange.closed) return;
     const line = this.#lineOf(exchange, info, user);
     exchange.client = this.#options.clients.of(line);
     count.open(line, user);
     exchange.onClose(() => count.close(line));
+    this.#options.revocations.add(exchange, credentials);
     await this.#dispatch(exchange, info, user);
   }
 
@@ -271,9 +280,8 @@ export class Pipeline {
     }
   }
 
-  #authenticate(exchange: Exchange, { place }: Pick<ParsedRequest, 'place'>): ReturnType<Authenticator['authenticate']> {
+  #authenticate(credentials: Credentials, { place }: Pick<ParsedRequest, 'place'>): ReturnType<Authenticator['authenticate']> {
     const { authenticator, workspaceAuthentication } = this.#options;
-    const credentials = credentialsOf(exchange);
     if (place.kind === 'plain') return authenticator.authenticate(credentials);
     const orElse = async (error: unknown): Promise<User> => {
       const user = error instanceof Unauthenticated ? await workspaceAuthentication.authenticate(place.path, credentials) : undefined;

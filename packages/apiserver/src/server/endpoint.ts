@@ -5,6 +5,7 @@ import { AppObjects } from '../app-access/members.ts';
 import { appReportsPage } from '../app-access/reports.ts';
 import { auditLog } from '../audit/log.ts';
 import { AuditQueries } from '../audit/query/query.ts';
+import { Revocations } from '../authn/revocations.ts';
 import { Health } from '../handlers/health.ts';
 import { Pages } from '../handlers/nonresource.ts';
 import type { Serving } from '../handlers/serving.ts';
@@ -107,6 +108,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     unfinished: new OpenCount({ what: 'requests with unfinished bodies', overall: 4_000, perLine: 1_000, ...options.limits?.unfinished }),
     bodies: new ByteBudget({ overall: 256 << 20, perTenant: 64 << 20, ...options.limits?.bodyBytes }),
     watches: watchCount(options.limits?.watches),
+    revocations: resources.use(new Revocations({ authenticator: access.identities.authenticator })),
     streams: new OpenCount({ what: 'streams', overall: 10_000, perLine: 1_000, ...options.limits?.streams }),
     now,
     rejections: resources.use(reportTroubles({ store, log: options.log })).rejections,
