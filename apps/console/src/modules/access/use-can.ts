@@ -1,6 +1,7 @@
 import type { KindReference } from '@capstan/api';
 import { queryOptions, useQueries, useQuery } from '@tanstack/react-query';
 import { kubeClient, type Place } from '../kube/client.ts';
+import { allowsWriting, type ResourceRule } from './rules.ts';
 
 /** An action that the API server may allow or refuse. */
 export type Action =
@@ -28,15 +29,20 @@ function attributesOf(action: Action): object {
   };
 }
 
-async function ask(action: Action): Promise<boolean> {
-  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: attributesOf(action) };
-  const { status } = await kubeClient(action.workspace).json<{ status?: { allowed?: boolean } }>({
+/** Asks the API server about the rights of the person. */
+async function review<T>(workspace: string, kind: string, spec: object): Promise<T | undefined> {
+  const { status } = await kubeClient(workspace).json<{ status?: T }>({
     method: 'POST',
-    path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+    path: `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`,
     headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: JSON.stringify(review),
+    body: JSON.stringify({ apiVersion: 'authorization.k8s.io/v1', kind, spec }),
     repeatable: 'read',
   });
+  return status;
+}
+
+async function ask(action: Action): Promise<boolean> {
+  const status = await review<{ allowed?: boolean }>(action.workspace, 'SelfSubjectAccessReview', attributesOf(action));
   return status?.allowed === true;
 }
 
@@ -48,6 +54,29 @@ function answerTo(action: Action) {
     staleTime: 60_000,
     retry: false,
   });
+}
+
+/** `unknown` until the API server has answered. */
+export type Access = 'unknown' | 'allowed' | 'refused';
+
+const accessOf = (data: boolean | undefined): Access => (data === undefined ? 'unknown' : data ? 'allowed' : 'refused');
+
+export const useAccess = (action: Action): Access => accessOf(useQuery(answerTo(action)).data);
+
+/** Whether the person may create or change objects of some kind in a workspace. */
+export function useWriteAccess(workspace: string): Access {
+  const { data } = useQuery({
+    queryKey: ['access', workspace, 'writing'],
+    queryFn: async () => {
+      const status = await review<{ resourceRules?: readonly ResourceRule[] }>(workspace, 'SelfSubjectRulesReview', {
+        namespace: 'default',
+      });
+      return allowsWriting(status?.resourceRules ?? []);
+    },
+    staleTime: 60_000,
+    retry: false,
+  });
+  return accessOf(data);
 }
 
 /** Whether the person may do it. False until the answer is known, so that no button appears that would be refused. */

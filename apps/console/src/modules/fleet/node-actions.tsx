@@ -80,7 +80,7 @@ export function NodeActions({
           title={`Drain ${name}?`}
           action="Drain"
           isDangerous={false}
-          onConfirm={() => set({ unschedulable: true }, `${name} gets no new allocations; its owners are asked for nothing`)}
+          onConfirm={() => set({ unschedulable: true }, `${name} gets no new allocations, and is empty when the present ones have ended`)}
           onClose={() => setAsked(undefined)}
         >
           It gets no new allocations. Nothing of a tenant is ended:{' '}

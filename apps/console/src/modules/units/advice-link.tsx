@@ -1,5 +1,7 @@
+import { gpuUnitKind } from '@capstan/api';
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { useCan } from '../access/use-can.ts';
 import { usePerson } from '../session/person.ts';
 import type { Advice } from './advice.ts';
 
@@ -17,6 +19,7 @@ interface AdviceLinkProps {
 /** Leads to the place where something can be done. */
 export function AdviceLink({ workspace, namespace, name, advice, page = 'units', isOnDetail = false }: AdviceLinkProps) {
   const { isPlatformOwner } = usePerson();
+  const canCreate = useCan({ workspace, namespace, verb: 'create', kind: gpuUnitKind });
   const detail = `/w/${workspace}/${page}/${namespace}/${name}`;
   const target = {
     logs: `${detail}?tab=logs`,
@@ -25,7 +28,7 @@ export function AdviceLink({ workspace, namespace, name, advice, page = 'units',
     usage: `/w/${workspace}/tenancy?tab=usage`,
     storage: `/w/${workspace}/storages`,
     fleet: isPlatformOwner ? `/w/${workspace}/fleet` : undefined,
-    new: `/w/${workspace}/units/new`,
+    new: canCreate ? `/w/${workspace}/units/new` : undefined,
   }[advice.place];
   if (target === undefined) return null;
   return (

@@ -22,19 +22,22 @@ export const usageQuery = ({ workspace, from, to, groupBy }: UsageQuery) =>
 export const hours = (seconds: number): string =>
   (seconds / 3600).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-/** The GPU hours of each day, also of those without any. */
-export function daysOf({ from, to, items }: Pick<UsageReport, 'from' | 'to' | 'items'>): {
-  readonly times: readonly number[];
-  readonly gpuHours: readonly number[];
-} {
-  const known = new Map(items.map(({ key, gpuSeconds }) => [key, gpuSeconds / 3600]));
+/** The amounts that a report has in seconds of use. */
+export type UsedSeconds = 'gpuSeconds' | 'coreSeconds' | 'memoryGibSeconds' | 'storageGibSeconds';
+
+/** The hours of each day, also of those without any. */
+export function daysOf(
+  { from, to, items }: Pick<UsageReport, 'from' | 'to' | 'items'>,
+  field: UsedSeconds,
+): { readonly times: readonly number[]; readonly hours: readonly number[] } {
+  const known = new Map(items.map((item) => [item.key, item[field] / 3600]));
   const times: number[] = [];
-  const gpuHours: number[] = [];
+  const used: number[] = [];
   for (let day = Date.parse(`${from.slice(0, 10)}T00:00:00Z`); day <= Date.parse(to); day += 86_400_000) {
     times.push(day / 1000);
-    gpuHours.push(known.get(new Date(day).toISOString().slice(0, 10)) ?? 0);
+    used.push(known.get(new Date(day).toISOString().slice(0, 10)) ?? 0);
   }
-  return { times, gpuHours };
+  return { times, hours: used };
 }
 
 /** The first day of the month. */

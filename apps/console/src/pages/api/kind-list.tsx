@@ -7,6 +7,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Page } from '../../components/page.tsx';
 import { Empty } from '../../components/states.tsx';
+import { useWriteAccess } from '../../modules/access/use-can.ts';
 import { groupInPath, kindsQuery, listable } from '../../modules/explorer/kinds.ts';
 import { AskedView } from '../../modules/problems/views.tsx';
 import { useWorkspace } from '../../modules/workspaces/use-workspace.ts';
@@ -34,6 +35,7 @@ export function KindList() {
   const workspace = useWorkspace();
   const navigate = useNavigate();
   const kinds = useQuery(kindsQuery(workspace));
+  const canWrite = useWriteAccess(workspace) === 'allowed';
   const [query, setQuery] = useState('');
   const columns = useMemo(() => columnsIn(workspace), [workspace]);
   const all = useMemo(() => (kinds.data === undefined ? undefined : listable(kinds.data)), [kinds.data]);
@@ -55,9 +57,11 @@ export function KindList() {
             value={query}
             onChange={(event) => setQuery(event.currentTarget.value)}
           />
-          <Button component={Link} to={`/w/${workspace}/api/new`} leftSection={<Icon name="plus" size={13} />}>
-            Create from YAML
-          </Button>
+          {canWrite && (
+            <Button component={Link} to={`/w/${workspace}/api/new`} leftSection={<Icon name="plus" size={13} />}>
+              Create from YAML
+            </Button>
+          )}
         </>
       }
     >

@@ -2,6 +2,8 @@ import { resourceForKind } from '@capstan/client/browser';
 import type { KubeObject } from '@capstan/machinery/objects';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Page } from '../../components/page.tsx';
+import { IfAllowed } from '../../modules/access/if-allowed.tsx';
+import { useWriteAccess } from '../../modules/access/use-can.ts';
 import { DocumentError } from '../../modules/explorer/document.ts';
 import { groupInPath } from '../../modules/explorer/kinds.ts';
 import { ObjectEditor } from '../../modules/explorer/object-editor.tsx';
@@ -33,6 +35,7 @@ async function applyIn(workspace: string, object: KubeObject, dryRun: boolean): 
 export function NewObject() {
   const workspace = useWorkspace();
   const navigate = useNavigate();
+  const access = useWriteAccess(workspace);
   const open = async (object: KubeObject): Promise<void> => {
     const type = await resourceForKind(kubeClient(workspace), object.apiVersion, object.kind);
     const { name = '', namespace = '-' } = object.metadata;
@@ -53,14 +56,16 @@ export function NewObject() {
         </Link>
       }
     >
-      <ObjectEditor
-        workspace={workspace}
-        initial={example}
-        mayWrite
-        action="Apply"
-        write={(object, dryRun) => applyIn(workspace, object, dryRun)}
-        onWritten={(object) => void open(object)}
-      />
+      <IfAllowed access={access} what="create or change anything" workspace={workspace}>
+        <ObjectEditor
+          workspace={workspace}
+          initial={example}
+          mayWrite
+          action="Apply"
+          write={(object, dryRun) => applyIn(workspace, object, dryRun)}
+          onWritten={(object) => void open(object)}
+        />
+      </IfAllowed>
     </Page>
   );
 }

@@ -1,4 +1,4 @@
-import { type App, type AppOperation, appKind } from '@capstan/api';
+import { type App, type AppOperation, appInstanceKind, appKind } from '@capstan/api';
 import { ApiError } from '@capstan/client/browser';
 import { Button, Select, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
@@ -7,6 +7,8 @@ import { useMemo, useState } from 'react';
 import form from '../../components/form.module.css';
 import { Page } from '../../components/page.tsx';
 import { Empty } from '../../components/states.tsx';
+import { IfAllowed } from '../../modules/access/if-allowed.tsx';
+import { useAccess } from '../../modules/access/use-can.ts';
 import { planDeployment } from '../../modules/apps/actions.ts';
 import { defaultVersion, supportOf } from '../../modules/apps/catalog.ts';
 import { type FieldFaults, faultsIn, initialValues, objectOf, schemaFields } from '../../modules/apps/schema.ts';
@@ -22,6 +24,7 @@ const namePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 export function NewInstance() {
   const { workspace = '', app: name = '' } = useParams({ strict: false });
   const found = useLiveObject(appKind, { workspace, name });
+  const access = useAccess({ workspace, namespace, verb: 'create', kind: appInstanceKind });
   const app = found.state === 'content' ? found.content : undefined;
   return (
     <Page
@@ -39,7 +42,9 @@ export function NewInstance() {
               The owner of the platform may have removed it.
             </Empty>
           ) : (
-            <InstanceForm workspace={workspace} app={content} />
+            <IfAllowed access={access} what="deploy apps" workspace={workspace}>
+              <InstanceForm workspace={workspace} app={content} />
+            </IfAllowed>
           )
         }
       </FollowedView>

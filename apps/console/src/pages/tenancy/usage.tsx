@@ -7,10 +7,11 @@ import { downloadText } from '../../components/download.ts';
 import form from '../../components/form.module.css';
 import { Icon } from '../../components/icon.tsx';
 import { Facts, Section } from '../../components/page.tsx';
+import plotStyles from '../../components/plot.module.css';
 import { Plot } from '../../components/plot.tsx';
 import { Empty } from '../../components/states.tsx';
 import { AskedView } from '../../modules/problems/views.tsx';
-import { daysOf, hours, monthStart, usageQuery } from '../../modules/usage/usage.ts';
+import { daysOf, hours, monthStart, type UsedSeconds, usageQuery } from '../../modules/usage/usage.ts';
 
 type Item = UsageReport['items'][number];
 
@@ -101,9 +102,27 @@ export function Usage({ workspace }: { readonly workspace: string }) {
   );
 }
 
+const amounts: readonly (readonly [UsedSeconds, string])[] = [
+  ['gpuSeconds', 'GPU hours'],
+  ['coreSeconds', 'Core hours'],
+  ['memoryGibSeconds', 'Memory GiB hours'],
+  ['storageGibSeconds', 'Storage GiB hours'],
+];
+
+const shortNumber = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 2 });
+
 function Days({ report }: { readonly report: UsageReport }) {
-  const { times, gpuHours } = useMemo(() => daysOf(report), [report]);
-  const series = useMemo(() => [{ label: 'GPU hours', values: gpuHours }], [gpuHours]);
+  const plots = useMemo(
+    () =>
+      amounts
+        // GPU hours are always shown, so that it is clear that there were none.
+        .filter(([field]) => field === 'gpuSeconds' || report.total[field] > 0)
+        .map(([field, label]) => {
+          const { times, hours: values } = daysOf(report, field);
+          return { label, times, series: [{ label, values }] };
+        }),
+    [report],
+  );
   const { gpuSeconds, coreSeconds, memoryGibSeconds, storageGibSeconds, allocations } = report.total;
   return (
     <>
@@ -116,14 +135,11 @@ function Days({ report }: { readonly report: UsageReport }) {
           ['Allocations', allocations.toLocaleString('en')],
         ]}
       />
-      <Plot
-        title="GPU hours by day"
-        latest=""
-        times={times}
-        series={series}
-        format={(value) => value.toLocaleString('en', { maximumFractionDigits: 2 })}
-        bars
-      />
+      <div className={plotStyles['plots']}>
+        {plots.map(({ label, times, series }) => (
+          <Plot key={label} title={`${label} by day`} latest="" times={times} series={series} format={shortNumber} bars />
+        ))}
+      </div>
     </>
   );
 }

@@ -6,6 +6,8 @@ import { lazy, Suspense, useState } from 'react';
 import form from '../../components/form.module.css';
 import { Page } from '../../components/page.tsx';
 import { Loading } from '../../components/states.tsx';
+import { IfAllowed } from '../../modules/access/if-allowed.tsx';
+import { useAccess } from '../../modules/access/use-can.ts';
 import { kubeClient } from '../../modules/kube/client.ts';
 import { toast } from '../../modules/toasts/toasts.ts';
 import { emptyDraft, faultsIn, type UnitDraft, unitOf } from '../../modules/units/draft.ts';
@@ -35,6 +37,7 @@ export function NewUnit() {
       void navigate({ to: '/w/$workspace/units/$namespace/$name', params: { workspace, namespace, name: draft.name } });
     },
   });
+  const access = useAccess({ workspace, namespace, verb: 'create', kind: gpuUnitKind });
   const fields = { draft, change, faults: isTried ? faults : {}, workspace, namespace };
   return (
     <Page
@@ -45,50 +48,52 @@ export function NewUnit() {
         </Link>
       }
     >
-      <form
-        className={form['form']}
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          setTried(true);
-          if (isGood) create.mutate();
-        }}
-      >
-        <TextInput
-          label="Name"
-          placeholder="train"
-          value={draft.name}
-          error={isTried && faults.name}
-          onChange={(event) => change({ name: event.currentTarget.value })}
-          data-autofocus
-        />
-        <ResourceFields {...fields} />
-        <ProgramFields {...fields} />
-        <SettingFields {...fields} />
-        {create.error !== null && (
-          <p className={form['fault']} role="alert">
-            {create.error.message}
-          </p>
-        )}
-        {isTried && !isGood && (
-          <p className={form['fault']} role="alert">
-            Some fields need a look: {Object.keys(faults).join(', ')}.
-          </p>
-        )}
-        <div className={form['buttons']}>
-          <Button type="submit" size="sm" loading={create.isPending}>
-            Create
-          </Button>
-          <Button variant="default" size="sm" onClick={() => setYaml(!hasYaml)} disabled={!isGood}>
-            {hasYaml ? 'Hide the YAML' : 'Show as YAML'}
-          </Button>
-        </div>
-        {hasYaml && isGood && (
-          <Suspense fallback={<Loading />}>
-            <YamlText object={unitOf(draft, namespace)} />
-          </Suspense>
-        )}
-      </form>
+      <IfAllowed access={access} what="create units" workspace={workspace}>
+        <form
+          className={form['form']}
+          noValidate
+          onSubmit={(event) => {
+            event.preventDefault();
+            setTried(true);
+            if (isGood) create.mutate();
+          }}
+        >
+          <TextInput
+            label="Name"
+            placeholder="train"
+            value={draft.name}
+            error={isTried && faults.name}
+            onChange={(event) => change({ name: event.currentTarget.value })}
+            data-autofocus
+          />
+          <ResourceFields {...fields} />
+          <ProgramFields {...fields} />
+          <SettingFields {...fields} />
+          {create.error !== null && (
+            <p className={form['fault']} role="alert">
+              {create.error.message}
+            </p>
+          )}
+          {isTried && !isGood && (
+            <p className={form['fault']} role="alert">
+              Some fields need a look: {Object.keys(faults).join(', ')}.
+            </p>
+          )}
+          <div className={form['buttons']}>
+            <Button type="submit" size="sm" loading={create.isPending}>
+              Create
+            </Button>
+            <Button variant="default" size="sm" onClick={() => setYaml(!hasYaml)} disabled={!isGood}>
+              {hasYaml ? 'Hide the YAML' : 'Show as YAML'}
+            </Button>
+          </div>
+          {hasYaml && isGood && (
+            <Suspense fallback={<Loading />}>
+              <YamlText object={unitOf(draft, namespace)} />
+            </Suspense>
+          )}
+        </form>
+      </IfAllowed>
     </Page>
   );
 }

@@ -89,7 +89,7 @@ function Ports({ unit }: { readonly unit: GPUUnit }) {
               {port.name} · {port.port}
               {access?.port === port.name && ` · ${access.scheme}, for people`}
             </span>
-            <Command text={`kubectl port-forward --namespace ${namespace} pod/${name} ${port.port}`} />
+            <Command text={`capstan port-forward ${name} ${port.port}${namespace === 'default' ? '' : ` --namespace ${namespace}`}`} />
           </li>
         ))}
       </ul>
