@@ -12,8 +12,10 @@ const event = (fields: object): AuditEvent => ({
   ...fields,
 });
 
-test('empty fields are no part of the query', () => {
+test('empty fields are no part of the query, and times are those of the reader', () => {
   expect(auditQuery({ ...noFilter, user: ' jane ', code: '403' }, '')).toBe('/capstan/audit?limit=100&user=jane&code=403');
+  const since = new Date(2026, 10, 16, 9, 30).toISOString();
+  expect(new URL(auditQuery({ ...noFilter, since: '2026-11-16T09:30' }, ''), 'http://x').searchParams.get('since')).toBe(since);
   expect(auditQuery(noFilter, 'next')).toBe('/capstan/audit?limit=100&continue=next');
 });
 

@@ -8,14 +8,20 @@ export interface AuditFilter {
   readonly resource: string;
   readonly name: string;
   readonly code: string;
+  /** Times as a field of the form gives them, such as `2026-11-16T09:30`, in the time zone of the reader. */
+  readonly since: string;
+  readonly until: string;
 }
 
-export const noFilter: AuditFilter = { user: '', verb: '', resource: '', name: '', code: '' };
+export const noFilter: AuditFilter = { user: '', verb: '', resource: '', name: '', code: '', since: '', until: '' };
+
+const times: ReadonlySet<string> = new Set<keyof AuditFilter>(['since', 'until']);
 
 /** The query of a page of events. Empty fields are left out. */
 export function auditQuery(filter: AuditFilter, page: string): string {
   const query = new URLSearchParams({ limit: '100', ...(page !== '' && { continue: page }) });
-  for (const [name, value] of Object.entries(filter)) if (value.trim() !== '') query.set(name, value.trim());
+  for (const [name, value] of Object.entries(filter))
+    if (value.trim() !== '') query.set(name, times.has(name) ? new Date(value).toISOString() : value.trim());
   return `${auditPath}?${query}`;
 }
 

@@ -26,12 +26,14 @@ const columns: readonly Column<AuditEvent>[] = [
 ];
 const newestFirst = { id: 'at', desc: true };
 
-const fields: readonly (readonly [keyof AuditFilter, string, string])[] = [
+const fields: readonly (readonly [keyof AuditFilter, string, string, string?])[] = [
   ['user', 'User', 'jane'],
   ['verb', 'Verb', 'delete'],
   ['resource', 'Resource', 'gpuunits.compute.capstan.dev'],
   ['name', 'Name', 'train'],
   ['code', 'Result', '403'],
+  ['since', 'Since', '', 'datetime-local'],
+  ['until', 'Until', '', 'datetime-local'],
 ];
 
 /** Who changed what, newest first. Searched on the server. */
@@ -56,10 +58,11 @@ export function AuditSearch({ workspace }: { readonly workspace: string }) {
           if (draft === filter) void events.refetch();
         }}
       >
-        {fields.map(([field, label, placeholder]) => (
+        {fields.map(([field, label, placeholder, type = 'text']) => (
           <TextInput
             key={field}
             size="xs"
+            type={type}
             label={label}
             placeholder={placeholder}
             value={draft[field]}
