@@ -1,6 +1,7 @@
 import './styles/mantine.css';
 import './styles/tokens.css';
 import './styles/base.css';
+import { ApiError } from '@capstan/client/browser';
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
@@ -13,8 +14,12 @@ import { noteTrouble } from './modules/session/trouble.ts';
 import { router } from './router.tsx';
 import { theme } from './theme.ts';
 
+/** Requests that were refused stay refused. */
+const mayHelp = (failures: number, error: unknown): boolean =>
+  failures < 1 && !(error instanceof ApiError && error.code >= 400 && error.code < 500);
+
 const queries = new QueryClient({
-  defaultOptions: { queries: { retry: 1, refetchOnWindowFocus: false, staleTime: 10_000 } },
+  defaultOptions: { queries: { retry: mayHelp, refetchOnWindowFocus: false, staleTime: 10_000 } },
 });
 
 whenSignedOut((trouble) => {

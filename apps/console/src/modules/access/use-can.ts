@@ -86,5 +86,9 @@ export function useCan(action: Action): boolean {
 
 /** The same for several actions, in their order. */
 export function useCanEach(actions: readonly Action[]): readonly boolean[] {
-  return useQueries({ queries: actions.map(answerTo) }).map(({ data }) => data ?? false);
+  return useAccessEach(actions).map((access) => access === 'allowed');
+}
+
+export function useAccessEach(actions: readonly Action[]): readonly Access[] {
+  return useQueries({ queries: actions.map(answerTo) }).map(({ data }) => accessOf(data));
 }

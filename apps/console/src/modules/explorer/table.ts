@@ -14,7 +14,7 @@ export interface KubeTable {
 }
 
 /** Larger lists are cut: people search in them with kubectl. */
-export const mostRows = 1000;
+export const mostRows = 10_000;
 
 export function readTable(workspace: string, type: ResourceType): Promise<KubeTable> {
   const prefix = `/clusters/${workspace}`;

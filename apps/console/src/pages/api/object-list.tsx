@@ -17,8 +17,8 @@ type Row = KubeTable['rows'][number];
 /** In place of the namespace, in addresses of objects without one. */
 const noNamespace = '-';
 
-/** Changes come one by one; the table, which the server prints, is asked for once for all of them. */
-const pause = 400;
+/** In milliseconds. Changes come one by one; the table, which the server prints, is asked for once for all of them, and a long one less often. */
+const pauseFor = (rows: number): number => 400 + Math.min(rows / 4, 2_500);
 
 function useTableRows(workspace: string, type: DiscoveredResource | undefined) {
   const queries = useQueryClient();
@@ -27,7 +27,7 @@ function useTableRows(workspace: string, type: DiscoveredResource | undefined) {
   const list = useLive(type?.verbs.includes('watch') ? type : undefined, { workspace });
   useEffect(() => {
     if (list.state !== 'content') return;
-    const timer = setTimeout(() => void queries.invalidateQueries({ queryKey }), pause);
+    const timer = setTimeout(() => void queries.invalidateQueries({ queryKey }), pauseFor(list.content.length));
     return () => clearTimeout(timer);
   }, [list, queries, queryKey]);
   return table;
@@ -138,7 +138,7 @@ export function ObjectList() {
                     })
                   }
                 />
-                {rows.length >= mostRows && <p>Only the first {mostRows} are shown. kubectl shows all.</p>}
+                {rows.length >= mostRows && <p>Only the first {mostRows.toLocaleString('en')} are shown. kubectl shows all.</p>}
               </>
             );
           }}

@@ -1,7 +1,8 @@
 import { auditPath, fleetQuotaKind, platformWorkspace, usagePath, workspaceKind } from '@capstan/api';
 import { LinkedTabs } from '../../components/linked-tabs.tsx';
 import { Page } from '../../components/page.tsx';
-import { useCanEach } from '../../modules/access/use-can.ts';
+import { Loading } from '../../components/states.tsx';
+import { useAccessEach } from '../../modules/access/use-can.ts';
 import { clusterRoleBindingKind } from '../../modules/kube/core-kinds.ts';
 import { useWorkspace } from '../../modules/workspaces/use-workspace.ts';
 import { AuditSearch } from './audit-search.tsx';
@@ -13,13 +14,14 @@ import { Workspaces } from './workspaces.tsx';
 /** The workspace itself: what is below it, who may do what, and what it uses. */
 export function Tenancy() {
   const workspace = useWorkspace();
-  const [hasWorkspaces, hasMembers, hasQuotas, hasUsage, hasAudit] = useCanEach([
+  const rights = useAccessEach([
     { workspace, verb: 'list', kind: workspaceKind },
     { workspace, verb: 'list', kind: clusterRoleBindingKind },
     { workspace: platformWorkspace, verb: 'list', kind: fleetQuotaKind },
     { workspace, verb: 'get', url: usagePath },
     { workspace, verb: 'get', url: auditPath },
   ]);
+  const [hasWorkspaces, hasMembers, hasQuotas, hasUsage, hasAudit] = rights.map((access) => access === 'allowed');
   const tabs = [
     {
       isOffered: true,
@@ -34,7 +36,7 @@ export function Tenancy() {
   ];
   return (
     <Page title="Tenancy" beside={<span>{workspace}</span>}>
-      <LinkedTabs tabs={tabs.filter(({ isOffered }) => isOffered)} />
+      {rights.includes('unknown') ? <Loading /> : <LinkedTabs tabs={tabs.filter(({ isOffered }) => isOffered)} />}
     </Page>
   );
 }

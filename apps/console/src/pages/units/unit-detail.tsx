@@ -5,7 +5,7 @@ import { LinkedTabs } from '../../components/linked-tabs.tsx';
 import { Page } from '../../components/page.tsx';
 import { Empty, Loading } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
-import { useCanEach } from '../../modules/access/use-can.ts';
+import { useAccessEach } from '../../modules/access/use-can.ts';
 import { EventList } from '../../modules/events/event-list.tsx';
 import { YamlLink } from '../../modules/explorer/yaml-link.tsx';
 import { podKind } from '../../modules/kube/core-kinds.ts';
@@ -69,12 +69,15 @@ export function UnitDetail() {
 function UnitTabs({ workspace, unit }: { readonly workspace: string; readonly unit: GPUUnit }) {
   const { name = '', namespace = '' } = unit.metadata;
   const place = { workspace, namespace };
-  const [canRead, canEnter, canGetExec, canMeasure] = useCanEach([
+  const rights = useAccessEach([
     { ...place, verb: 'get', kind: podKind, subresource: 'log', name },
     { ...place, verb: 'create', kind: podKind, subresource: 'exec', name },
     { ...place, verb: 'get', kind: podKind, subresource: 'exec', name },
     { ...place, verb: 'get', kind: { group: 'metrics.k8s.io', resource: 'pods' }, name },
   ]);
+  const [canRead, canEnter, canGetExec, canMeasure] = rights.map((access) => access === 'allowed');
+  // The tab in the address may be one that only some may see.
+  if (rights.includes('unknown')) return <Loading />;
   const tabs = [
     { isOffered: true, id: 'overview', label: 'Overview', content: () => <UnitOverview workspace={workspace} unit={unit} /> },
     {
