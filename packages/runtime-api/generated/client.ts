@@ -1588,7 +1588,7 @@ export type AppOperation = {
       /** The finding. */
       readonly message: string;
     }[];
-    /** Instructions for the person who has to act, if the state is `needs_intervention`. */
+    /** Instructions for the person who has to act, if the state is `needs_intervention` or `failed`. */
     readonly instructions?: string;
   };
 };

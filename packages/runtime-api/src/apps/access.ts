@@ -64,17 +64,3 @@ export async function readEvents(call: Call): Promise<Reply> {
   }));
   return { status: 200, body: { items: events.toSorted((one, other) => ((one.lastSeen ?? '') < (other.lastSeen ?? '') ? -1 : 1)) } };
 }
-
-/** `GET …/{id}/logs`: the last lines of the output of steps that have failed, as far as the platform has kept them. */
-export async function readLogs(call: Call): Promise<Reply> {
-  const { instance } = await instanceOf(call);
-  const parts = (instance.status?.lastErrors ?? []).map(
-    ({ step = '', member = '', message, output = '' }) =>
-      `==> ${step} (${member}): ${message}\n${output}${output === '' || output.endsWith('\n') ? '' : '\n'}`,
-  );
-  return {
-    status: 200,
-    body: parts.join('\n'),
-    headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
-  };
-}

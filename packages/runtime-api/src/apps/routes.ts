@@ -1,7 +1,8 @@
 import { idempotencyKey, namespace } from '../routes/parameters.ts';
 import type { Route } from '../routes/route.ts';
-import { readAccess, readEvents, readKubeconfig, readLogs } from './access.ts';
+import { readAccess, readEvents, readKubeconfig } from './access.ts';
 import { listMembers, listOperations } from './instance.ts';
+import { defaultLines, mostLines, readLogs } from './logs.ts';
 import { beginOperation } from './operations.ts';
 import { reportHealth, reportPhase } from './reports.ts';
 
@@ -108,8 +109,16 @@ export const appRoutes: readonly Route[] = [
     path: `${one}/logs`,
     operationId: 'getAppInstanceLogs',
     tag,
-    summary: 'Read the last lines of the output of steps that have failed.',
-    parameters: [namespace],
+    summary: 'Read the steps of an operation of an instance, each with the end of its output.',
+    parameters: [
+      namespace,
+      { name: 'operation', description: 'Another operation than the last one.', schema: { type: 'string' } },
+      {
+        name: 'tail',
+        description: 'How many of the last lines of each step.',
+        schema: { type: 'integer', minimum: 0, maximum: mostLines, default: defaultLines },
+      },
+    ],
     responses: { 200: { description: 'The output.', type: 'text/plain' } },
     isStream: true,
     handler: readLogs,
