@@ -2,6 +2,7 @@ import { type AppOperation, appOperationKind, finalOperationStates, newObject } 
 import type { JsonObject } from '@capstan/machinery';
 import { Failure } from '../failure.ts';
 import { watchObject } from '../units/watch.ts';
+import { printable } from '../units/words.ts';
 import { type AppFlags, type Apps, findApp, findInstance, openApps } from './apps.ts';
 import { waitForInstance } from './deploy.ts';
 import { fieldsFrom } from './wish.ts';
@@ -76,7 +77,7 @@ async function waitForOperation(apps: Apps, { metadata: { name = '', uid } }: Ap
     const { state = 'pending', errors = [], instructions } = operation.status ?? {};
     if (!finalOperationStates.has(state) && state !== 'needs_intervention') continue;
     for (const error of state === 'succeeded' ? [] : errors) for (const text of errorLines(error)) write(text);
-    if (state === 'needs_intervention' && instructions !== undefined) write(instructions);
+    if (state !== 'succeeded' && instructions !== undefined) write(printable(instructions));
     return state === 'succeeded' ? 0 : 1;
   }
   throw new Failure('unexpected', `the operation ${name} was deleted.`);

@@ -101,6 +101,7 @@ export async function showInstance(name: string, { output, ...flags }: AppOutput
     printList(members, { output, table: memberTable, empty: '' });
   }
   section('Problems', lastErrors.flatMap(errorLines));
+  section('Instructions', await instructionsFor(apps, instance));
   section(
     'Left on nodes',
     residues.map(({ node, name: what, message }) => printable(`${node}: ${what}: ${message}`)),
@@ -114,6 +115,15 @@ export async function showInstance(name: string, { output, ...flags }: AppOutput
     ...(access?.endpoints ?? []).map(({ name: what, address }) => printable(`${what}: ${address}`)),
     ...(access?.notes ?? []).map(printable),
   ]);
+}
+
+/** What a person should do about the last operation. */
+async function instructionsFor(apps: Apps, { status }: AppInstance): Promise<string[]> {
+  const { id = '', state = '' } = status?.lastOperation ?? {};
+  if (state !== 'failed' && state !== 'needs_intervention') return [];
+  const operation = await ignoring(apps.operations.get(id), isNotFound);
+  const { instructions } = operation?.status ?? {};
+  return instructions === undefined ? [] : [printable(instructions)];
 }
 
 function section(title: string, lines: readonly string[]): void {

@@ -64,7 +64,7 @@ export const appOperationKind = defineKind({
         revision: optional(text('Hash of the wish that it works towards.', { maxLength: 64 })),
         residues: optional(residues),
         instructions: optional(
-          text('Instructions for the person who has to act, if the state is `needs_intervention`.', { maxLength: 4096 }),
+          text('Instructions for the person who has to act, if the state is `needs_intervention` or `failed`.', { maxLength: 4096 }),
         ),
       }),
       columns: [

@@ -171,6 +171,7 @@ interface StepFields {
    * `continue`: it is reported and nothing else. `intervene`: a person must act, see `instructions`.
    */
   readonly onFailure?: 'fail' | 'degrade' | 'continue' | 'intervene';
+  /** For the person who has to act after `fail` or `intervene`. */
   readonly instructions?: string;
   /** The findings of the task are residues of the member: what could not be removed. */
   readonly reportsResidue?: boolean;

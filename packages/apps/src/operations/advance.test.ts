@@ -85,6 +85,25 @@ test('goes on after the steps that were skipped', () => {
 });
 
 test.each([
+  ['CommandFailed', 'one\nerror: the port is taken; stop it\n', 'the port is taken; stop it'],
+  ['CommandFailed', 'error: first\nmore\nerror: last', 'last'],
+  ['CommandFailed', 'Reading lists\nE: Unable to locate package slurmd\nE: Broken\n', 'Unable to locate package slurmd'],
+  ['CommandFailed', 'an error: in a sentence', 'it failed'],
+  ['DeadlineExceeded', 'attempt 1: exit code 1: x\nattempt 9: exit code 38: error: not yet\n', 'it failed: not yet'],
+])('a failure %s with the output %j says why: %s', (code, output, message) => {
+  const error = { code, message: 'it failed', userFixable: true, retryable: false };
+  const at = scene(['running', 'pending', 'pending', 'pending']);
+  const failed = failedAttempt({ id: 'look', title: 'look', stage: 0, state: 'running' }, planned('look', 0), { scene: at, error, output });
+  expect(failed).toMatchObject({ step: { message }, error: { message, output } });
+});
+
+test('an operation that has failed has the instructions of the step', () => {
+  const open = scene(['failed', 'pending', 'pending', 'pending']);
+  const plan = { ...open.plan, steps: [planned('look', 0, { instructions: 'look at it' }), ...steps.slice(1)] };
+  expect(advance({ ...open, plan, facts: {} })).toMatchObject({ kind: 'report', status: { state: 'failed', instructions: 'look at it' } });
+});
+
+test.each([
   [21, 'PortInUse'],
   [1, 'Fallback'],
   [undefined, 'Fallback'],

@@ -103,17 +103,15 @@ function verdictOf(steps: readonly AppStep[], planned: ReadonlyMap<string, Plann
   const failed = steps.filter(({ state }) => state === 'failed' || state === 'cancelled');
   const meaning = ({ id }: AppStep): string => planned.get(id)?.onFailure ?? 'fail';
   const person = failed.find((step) => meaning(step) === 'intervene');
-  if (person !== undefined) {
-    const { instructions } = planned.get(person.id)!;
-    return {
-      state: 'needs_intervention',
-      step: person.title,
-      message: sentence(person),
-      ...(instructions !== undefined && { instructions }),
-    };
-  }
-  const final = failed.find((step) => meaning(step) === 'fail');
-  return final && { state: 'failed', step: final.title, message: sentence(final) };
+  const final = person ?? failed.find((step) => meaning(step) === 'fail');
+  if (final === undefined) return undefined;
+  const { instructions } = planned.get(final.id) ?? {};
+  return {
+    state: person === undefined ? 'failed' : 'needs_intervention',
+    step: final.title,
+    message: sentence(final),
+    ...(instructions !== undefined && { instructions }),
+  };
 }
 
 const sentence = ({ title, message }: AppStep): string => `${title} failed: ${message ?? 'it was cancelled'}`.slice(0, 4096);

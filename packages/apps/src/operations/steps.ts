@@ -83,18 +83,31 @@ interface Failure {
   readonly output?: string;
 }
 
-export function failedAttempt(step: AppStep, planned: PlannedStep, { scene, error, task, output }: Failure): Examined {
+export function failedAttempt(step: AppStep, planned: PlannedStep, { scene, error: found, task, output = '' }: Failure): Examined {
   const { tries = 1 } = step;
+  const error = { ...found, message: messageOf(found, output) };
   const place = scene.place(planned.member);
   const problem: AppError = {
     ...errorOf(step, { ...error, code: codeOf(planned, task) ?? error.code }, scene.now),
     ...(task && { task: `${place.node}/${task.metadata.name}` }),
-    ...(output !== undefined && output !== '' && { output: output.slice(-mostOutput) }),
+    ...(output !== '' && { output: output.slice(-mostOutput) }),
   };
   const message = error.message.slice(0, 1024);
   if (!error.retryable || tries >= attemptLimit(planned)) return { step: { ...ended(step, 'failed', scene.now), message }, error: problem };
   const nextRetryAt = formatTime(new Date(scene.now + backoffAfter(tries - 1, pauses)));
   return { step: { ...step, state: 'pending', message, nextRetryAt }, error: problem };
+}
+
+/** Scripts end with a line `error: …` when they fail, also within the lines of a probe. apt-get names the cause in the first line `E: …`. */
+const complaints = /^(?:attempt \d+: exit code \d+: )?error: (.+)$/gm;
+const aptComplaint = /^E: (.+)$/m;
+const longestReason = 1024;
+
+/** The reason in the words of the program, which people understand better than an exit code. */
+function messageOf({ code, message }: TaskError, output: string): string {
+  const reason = [...output.matchAll(complaints)].at(-1)?.[1] ?? aptComplaint.exec(output)?.[1];
+  if (reason === undefined) return message;
+  return (code === 'CommandFailed' ? reason : `${message}: ${reason}`).slice(0, longestReason);
 }
 
 /** An exit code says most, then the step. */
