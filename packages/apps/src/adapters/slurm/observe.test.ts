@@ -53,7 +53,35 @@ test('does not believe that a node is idle whose daemon has died', () => {
 
 test('names GPUs whose device files are missing', () => {
   const { members } = look({ changes: { 'lab-g1': { missing: ['/dev/nvidia1'] } } });
-  expect(members['lab-g1']).toMatchObject({ health: 'degraded', message: '/dev/nvidia1 of its GPUs is missing' });
+  const message = '/dev/nvidia1 of its GPUs is missing: look at the driver of the machine';
+  expect(members['lab-g1']).toMatchObject({ health: 'degraded', message });
+  const ended = look({ changes: { 'lab-g1': { missing: ['/dev/nvidia1'], slurmd: false } } }).members['lab-g1'];
+  expect(ended).toEqual(expect.objectContaining({ health: 'failed', message: `slurmd does not run, as ${message}`, isRepairable: false }));
+});
+
+test.each([
+  ['a full disk', { full: ['/var/lib/slurm/slurmctld'] }, 'the disk with /var/lib/slurm/slurmctld is full'],
+  ['another host name', { host: 'g7.example' }, 'its host name is g7, but Slurm knows it as g1'],
+  ['a clock that is ahead', { now: 2_000, controller: 'error' }, 'its clock is 17 minutes ahead of that of the controller'],
+  ['a clock that is behind', { now: 400, controller: 'error' }, 'its clock is 10 minutes behind that of the controller'],
+])('names %s, which no repair changes', (_, change, message) => {
+  const { members } = look({ changes: { 'lab-c1': { now: 1_000 }, 'lab-g1': change } });
+  expect(members['lab-g1']).toMatchObject({ health: 'failed', message: expect.stringContaining(message), isRepairable: false });
+});
+
+test('does not call a clock wrong because an answer is old', () => {
+  expect(look({ changes: { 'lab-c1': { now: 1_000 }, 'lab-g1': { now: 100 } } }).members['lab-g1']).toMatchObject({ health: 'healthy' });
+});
+
+test('repeats the log of a daemon that has ended, and counts its starts', () => {
+  const found = { slurmd: false, why: 'fatal: no', starts: 9 };
+  expect(look({ changes: { 'lab-g1': found } }).members['lab-g1']).toMatchObject({
+    message: 'slurmd does not run, and was started 9 times in the last ten minutes; its log says "fatal: no"',
+  });
+  expect(look({ changes: { 'lab-g1': { ...found, slurmd: true } } }).members['lab-g1']).toMatchObject({
+    health: 'degraded',
+    message: expect.stringContaining('was started 9 times'),
+  });
 });
 
 test('fails with its controller, and is unknown while that is silent', () => {

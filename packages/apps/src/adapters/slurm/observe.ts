@@ -14,10 +14,10 @@ export function observe({ members, probes }: ObserveRequest): Observation {
     if (answer !== undefined) findings.set(name, findingsIn(answer));
   }
   const controller = members.find(({ component, isWanted }) => component === 'controller' && isWanted);
-  const key = controller && findings.get(controller.name)?.key;
+  const main = controller && findings.get(controller.name);
   const all = members.map((member) => {
     const found = findings.has(member.name)
-      ? lookAt(member, findings.get(member.name), key)
+      ? lookAt(member, findings.get(member.name), main)
       : { health: 'unknown' as const, message: 'its node has not answered yet' };
     return [member, found] as const;
   });
@@ -48,9 +48,12 @@ function overall(all: readonly (readonly [AdapterMember, Finding])[]): { health:
   return { health: 'degraded', message: `${first.name}: ${finding.message ?? finding.health}${rest}` };
 }
 
-function lookAt(member: AdapterMember, found: Findings | undefined, key: string | undefined): Finding {
+/** `controller` has what is known about the controller. */
+function lookAt(member: AdapterMember, found: Findings | undefined, controller: Findings | undefined): Finding {
   if (found === undefined) return broken('the probe printed no JSON', { isRepairable: false });
-  const problem = authenticationOf(found, key);
+  const cause = machineProblem(member, found, controller);
+  if (cause !== undefined) return broken(cause, { isRepairable: false });
+  const problem = authenticationOf(found, controller?.key);
   if (problem !== undefined) return broken(problem);
   switch (member.component) {
     case 'controller':
@@ -69,8 +72,35 @@ function authenticationOf({ isMungedRunning, munge, key: own }: Findings, key: s
   return munge === '' ? undefined : `munge does not work: ${munge}`;
 }
 
+/** Munge refuses credentials that are older than five minutes, or from the future. */
+const largestSkew = 300;
+
+/** Something that Slurm cannot work with, and that no repair changes. */
+function machineProblem(member: AdapterMember, found: Findings, controller: Findings | undefined): string | undefined {
+  const { name } = nodeOf(member);
+  const [folder] = found.full;
+  if (folder !== undefined) return `the disk with ${folder} is full, so Slurm cannot save its state: free some space on ${name}`;
+  const host = found.host.split('.')[0]!;
+  if (host !== '' && host !== name)
+    return `its host name is ${host}, but Slurm knows it as ${name}: set it back with "hostnamectl set-hostname ${name}"`;
+  // Answers of two members may be of different times. That alone is no problem.
+  const skew = found.now === undefined || controller?.now === undefined || isUp(found) ? 0 : found.now - controller.now;
+  if (Math.abs(skew) <= largestSkew) return undefined;
+  const minutes = Math.round(Math.abs(skew) / 60);
+  return `its clock is ${minutes} minutes ${skew > 0 ? 'ahead of' : 'behind'} that of the controller, so each refuses the other: set both, for instance with chrony`;
+}
+
+/** More starts than this in ten minutes are no accident. */
+const mostStarts = 5;
+
+/** What the log of a daemon says that has ended. */
+function ended(daemon: string, { why, starts }: Findings): string {
+  const often = starts > mostStarts ? `, and was started ${starts} times in the last ten minutes` : '';
+  return `${daemon} does not run${often}${why === '' ? '' : `; its log says "${why}"`}`;
+}
+
 function lookAtController(member: AdapterMember, found: Findings): Finding {
-  if (!found.isControllerRunning) return broken('slurmctld does not run');
+  if (!found.isControllerRunning) return broken(ended('slurmctld', found));
   if (!isUp(found)) return broken(`slurmctld does not answer: ${found.controller}`);
   const endpoint = `${member.node.address}:6817`;
   if (found.isDatabaseRunning === false) return { ...broken('the database of the accounting does not run'), health: 'degraded', endpoint };
@@ -81,9 +111,12 @@ function lookAtController(member: AdapterMember, found: Findings): Finding {
 function lookAtNode(member: AdapterMember, found: Findings): Finding {
   const { state, reason, missing } = found;
   const detail = { state, ...(reason !== '' && { reason }) };
-  if (!found.isNodeRunning) return { ...broken('slurmd does not run'), detail };
-  if (missing.length > 0)
-    return { health: 'degraded', message: `${missing.join(', ')} of its GPUs ${missing.length > 1 ? 'are' : 'is'} missing`, detail };
+  if (missing.length > 0) {
+    const files = `${missing.join(', ')} of its GPUs ${missing.length > 1 ? 'are' : 'is'} missing: look at the driver of the machine`;
+    if (!found.isNodeRunning) return { ...broken(`slurmd does not run, as ${files}`, { isRepairable: false }), detail };
+    return { health: 'degraded', message: files, detail };
+  }
+  if (!found.isNodeRunning) return { ...broken(ended('slurmd', found)), detail };
   if (!found.doesNodeAnswer) return { ...broken('slurmd runs, but does not answer'), detail };
   if (state === '') return { ...broken(`it cannot ask the controller: ${found.controller}`), health: 'degraded', detail };
   const isDrained = state.includes('DRAIN');
@@ -98,6 +131,12 @@ function lookAtNode(member: AdapterMember, found: Findings): Finding {
   if (/DOWN|NOT_RESPONDING|INVAL|FAIL/.test(state))
     return { ...broken(`Slurm says that it is ${state}${reason === '' ? '' : `: ${reason}`}`), detail };
   if (isDrained && !isOwnDrain(reason)) return { health: 'degraded', message: `somebody else has drained it: ${reason}`, detail };
+  if (found.starts > mostStarts)
+    return {
+      health: 'degraded',
+      message: `slurmd was started ${found.starts} times in the last ten minutes: see why it ends in its log`,
+      detail,
+    };
   return { health: 'healthy', ...(isDrained && { message: `it is drained: ${reason}` }), detail };
 }
 

@@ -19,6 +19,15 @@ export interface Findings {
   readonly munge: string;
   /** Identifies the key of munge without giving it away. */
   readonly key: string;
+  /** The host name of the machine, and its clock in seconds since 1970. */
+  readonly host: string;
+  readonly now: number | undefined;
+  /** Folders on disks without space. */
+  readonly full: readonly string[];
+  /** The last complaint in the log of the daemon of this member, which may be old; empty if there is none. */
+  readonly why: string;
+  /** How often the daemon of this member was started in the last ten minutes. */
+  readonly starts: number;
   /** The answer of `scontrol ping`. */
   readonly controller: string;
   readonly isControllerRunning: boolean;
@@ -39,11 +48,17 @@ export function findingsIn({ output }: ProbeAnswer): Findings | undefined {
   if (!isObject(parsed)) return undefined;
   const fields = fieldsOf(parsed);
   const text = (name: string): string => (typeof fields[name] === 'string' ? fields[name] : '');
-  const { missing } = fields;
+  const list = (name: string): string[] => (Array.isArray(fields[name]) ? fields[name].filter((one) => typeof one === 'string') : []);
+  const number = (name: string): number | undefined => (typeof fields[name] === 'number' ? fields[name] : undefined);
   return {
     isMungedRunning: fields['munged'] === true,
     munge: text('munge'),
     key: text('key'),
+    host: text('host'),
+    now: number('now'),
+    full: list('full'),
+    why: text('why'),
+    starts: number('starts') ?? 0,
     controller: text('controller'),
     isControllerRunning: fields['slurmctld'] === true,
     ...(fields['slurmdbd'] !== undefined && {
@@ -54,7 +69,7 @@ export function findingsIn({ output }: ProbeAnswer): Findings | undefined {
     doesNodeAnswer: fields['answers'] === true,
     state: text('state'),
     reason: text('reason'),
-    missing: Array.isArray(missing) ? missing.filter((path) => typeof path === 'string') : [],
+    missing: list('missing'),
   };
 }
 

@@ -3,6 +3,20 @@ import { type Draft, stepId } from '../../adapter/stages.ts';
 import type { Cluster, SlurmNode } from './cluster.ts';
 
 export const controllerPort = 6817;
+const nodePort = 6818;
+const accountingPort = 6819;
+
+/** The ports on which the services of a member listen. */
+export function portsOf({ settings }: Cluster, { member }: SlurmNode): readonly number[] {
+  switch (member.component) {
+    case 'controller':
+      return [controllerPort, ...(settings.hasAccounting ? [accountingPort] : [])];
+    case 'compute':
+      return [nodePort];
+    default:
+      return [];
+  }
+}
 
 /** Services that the agent keeps running. Those of the distribution are masked. */
 export type ServiceName = 'slurm-munge' | 'slurm-database' | 'slurm-accounting' | 'slurm-controller' | 'slurm-node';

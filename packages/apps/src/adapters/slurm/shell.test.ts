@@ -111,6 +111,31 @@ describe('node', () => {
   });
 });
 
+test('refuses a machine that has another host name, and says what to do', async () => {
+  const { code, output } = await run('slurm-prepare', ['id', 'other-than-this', 'none', '6817']);
+  expect([code, output]).toEqual([
+    24,
+    expect.stringMatching(/^error: the host name of this machine is .+ reported other-than-this.+hostnamectl/),
+  ]);
+});
+
+test.each([
+  ['an expired credential', 'error: Munge decode failed: Expired credential', /for instance with chrony$/],
+  ['a missing device', "fatal: can't stat gres.conf file /dev/nvidia1: No such file or directory", /look at its driver$/],
+  ['another host name', "fatal: Unable to determine this slurmd's NodeName", /set it back with hostnamectl$/],
+  ['control groups that are missing', 'error: cgroup namespace not mounted', /set the parameter confinement to none$/],
+  ['anything else', 'error: no idea', /^error: no idea$/],
+])('explains %s in the log of a daemon', async (_, line, advice) => {
+  writeFileSync(join(directory, 'slurmd.log'), `[2026-11-16T10:00:00.000] debug: fine\n[2026-11-16T10:00:01.000] ${line}\ndebug: more\n`);
+  const { content } = slurm.scripts().find((script) => script.name === 'slurm-service')!;
+  const shared = content.slice(content.indexOf('fail() {'), content.indexOf('# The program that listens'));
+  const said = await new Promise<string>((resolve) => {
+    execFile('/bin/sh', ['-c', `logs=${directory}\n${shared}\ncomplaint slurmd`], (_error, stdout) => resolve(stdout));
+  });
+  expect(said).toContain(line);
+  expect(said).toMatch(advice);
+});
+
 test.each([
   ['fits', '0', 0],
   ['fits, although the credential is old', '15', 0],

@@ -16,13 +16,20 @@ export type ScriptName =
 
 /** The codes of errors by the exit codes of scripts, which explain them in their output. */
 const exitCodes: Readonly<Partial<Record<ScriptName, Readonly<Record<string, string>>>>> = {
-  prepare: { '20': 'OtherInstance', '21': 'ForeignSlurm' },
+  prepare: {
+    '20': 'OtherInstance',
+    '21': 'ForeignSlurm',
+    '23': 'PortTaken',
+    '24': 'HostNameChanged',
+    '27': 'ControlGroupsMissing',
+    '28': 'DiskFull',
+  },
   configure: { '22': 'ProgramMissing' },
   accounts: { '25': 'AccountHasOtherUid', '26': 'UidTaken' },
   credential: { '32': 'MungeNotRunning' },
   'check-credential': { '30': 'MungeKeyMismatch', '31': 'ClockSkew', '32': 'MungeNotRunning' },
   node: { '35': 'ControllerNotAnswering', '36': 'NodeUnknown', '37': 'DrainedByOthers', '38': 'NodeNotReady' },
-  reconfigure: { '35': 'ControllerNotAnswering' },
+  reconfigure: { '23': 'PortTaken', '28': 'DiskFull', '35': 'ControllerNotAnswering' },
   database: { '40': 'DatabaseNotCreated' },
   accounting: { '41': 'AccountingNotAnswering' },
   clean: { '20': 'OtherInstance' },

@@ -2,7 +2,7 @@ import { type Draft, type Stages, stepId } from '../../../adapter/stages.ts';
 import { type Cluster, membersOf, type SlurmNode, standInsOf } from '../cluster.ts';
 import { cgroupConf, gresConf, slurmConf, slurmdbdConf } from '../configuration.ts';
 import { packagesOf } from '../packages.ts';
-import { runService } from '../services.ts';
+import { controllerPort, portsOf, runService } from '../services.ts';
 import { run, waitFor, write } from '../steps.ts';
 
 /*
@@ -16,9 +16,7 @@ const credential = 'munge-credential';
 export function prepare(stages: Stages, cluster: Cluster, members: readonly SlurmNode[]): void {
   stages.inPhase(
     'preparing',
-    members.map((node) =>
-      degrading(node, run(node, { script: 'prepare', title: `Look at the machine ${node.name}`, arguments: [cluster.id], deadline: '5m' })),
-    ),
+    members.map((node) => degrading(node, look(cluster, node))),
   );
   stages.inPhase(
     'installing',
@@ -113,6 +111,7 @@ export function reconfigure({ controller }: Cluster): Draft {
   return run(controller, {
     script: 'reconfigure',
     title: 'Wait for the controller, and let all nodes read its configuration',
+    arguments: [String(controllerPort)],
     deadline: '5m',
   });
 }
@@ -137,6 +136,16 @@ export function registered(nodes: readonly SlurmNode[]): Draft[] {
   );
 }
 
+function look(cluster: Cluster, node: SlurmNode): Draft {
+  const confinement = cluster.settings.isConfined && node.member.component === 'compute' ? 'cgroup' : 'none';
+  return run(node, {
+    script: 'prepare',
+    title: `Look at the machine ${node.name}`,
+    arguments: [cluster.id, node.name, confinement, ...portsOf(cluster, node).map(String)],
+    deadline: '5m',
+  });
+}
+
 function install(cluster: Cluster, node: SlurmNode): Draft {
   return {
     id: stepId('install', node.member),
@@ -146,6 +155,7 @@ function install(cluster: Cluster, node: SlurmNode): Draft {
     task: { names: [...packagesOf(cluster, node)], state: 'present' },
     deadline: '15m',
     code: 'PackagesNotInstalled',
+    instructions: `Check that ${node.name} reaches its package archive, and that the archive has ${packagesOf(cluster, node).join(', ')}. Then begin the operation "retry".`,
   };
 }
 

@@ -41,6 +41,15 @@ test('has a munge on all members before the controller, and the controller befor
   expect(deploy.joins).toEqual(['lab-c1', 'lab-g1', 'lab-g2', 'lab-l1']);
 });
 
+test.each([
+  ['lab-c1', 'c1', 'none', ['6817', '6819']],
+  ['lab-g1', 'g1', 'cgroup', ['6818']],
+  ['lab-l1', 'l1', 'none', []],
+])('looks first whether %s can have its name, confine jobs and listen on its ports', (member, name, confinement, ports) => {
+  const { steps } = plan('deploy', undefined, undefined, { accounting: true });
+  expect(steps.find(({ id }) => id === `prepare-${member}`)?.task).toMatchObject({ arguments: ['0b1f', name, confinement, ...ports] });
+});
+
 test('has the accounting before the controller', () => {
   const deploy = plan('deploy', undefined, undefined, { accounting: true });
   expect(stageOf(deploy, 'accounting-lab-c1')).toBeLessThan(stageOf(deploy, 'run-controller-lab-c1'));

@@ -2,15 +2,8 @@
 # Gives users an account with the same uid on each member, and removes accounts that nobody wants any more.
 # Arguments: name:uid of each user. Exit codes: 25 the name has another uid here, 26 the uid belongs to another name.
 set -eu
-state=/var/lib/capstan-slurm
+. ./common.sh
 wanted=" $* "
-
-fail() {
-  code=$1
-  shift
-  echo "error: $*" >&2
-  exit "$code"
-}
 
 touch $state/accounts
 for entry; do

@@ -2,14 +2,11 @@
 # Removes Slurm with its services, files, accounts and packages, as far as Capstan brought them, and reports what remains.
 # Argument: the id of the instance. Exit code 20: another instance is here.
 set -u
+. ./common.sh
 instance=$1
-state=/var/lib/capstan-slurm
 [ -e $state/instance ] || exit 0
 found=$(cat $state/instance)
-if [ "$found" != "$instance" ]; then
-  echo "error: this machine is a part of the instance $found, not of $instance" >&2
-  exit 20
-fi
+[ "$found" = "$instance" ] || fail 20 "this machine is a part of the instance $found, not of $instance"
 
 remains=false
 residue() {
@@ -64,7 +61,7 @@ if [ -s $state/packages ]; then
   done < $state/packages
 fi
 
-rm -rf /var/lib/slurm /var/log/slurm /run/slurm /run/slurm-database /etc/slurm/slurm.conf /etc/slurm/gres.conf /etc/slurm/cgroup.conf /etc/slurm/slurmdbd.conf
+rm -rf /var/lib/slurm /var/log/slurm /run/slurm /run/slurm-database /run/slurm-starts /etc/slurm/slurm.conf /etc/slurm/gres.conf /etc/slurm/cgroup.conf /etc/slurm/slurmdbd.conf
 rm -f /run/slurmd.pid
 rmdir /etc/slurm 2> /dev/null
 if [ -e $state/munge.key-before ]; then

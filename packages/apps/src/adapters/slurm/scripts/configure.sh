@@ -2,7 +2,7 @@
 # Makes the folders of Slurm, lets members find each other by name, and remembers the packages that were installed.
 # Arguments: the number of stand-ins for declared GPUs, then address=name for each member. Exit code 22: a program is missing after the installation.
 set -eu
-state=/var/lib/capstan-slurm
+. ./common.sh
 stand_ins=$1
 shift
 
@@ -10,10 +10,7 @@ dpkg-query --show --showformat='${Package}\n' | sort | comm -13 $state/packages-
 mv $state/packages.new $state/packages
 ! grep -qs capstan-slurm /usr/sbin/policy-rc.d || rm /usr/sbin/policy-rc.d
 for program in munged munge scontrol; do
-  command -v $program > /dev/null || {
-    echo "error: $program is missing, although its package is installed" >&2
-    exit 22
-  }
+  command -v $program > /dev/null || fail 22 "$program is missing, although its package is installed; install the package again"
 done
 
 install -d -m 0755 /etc/slurm /var/log/slurm /var/lib/slurm /var/lib/slurm/slurmd

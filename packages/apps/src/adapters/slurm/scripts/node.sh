@@ -3,15 +3,9 @@
 # Arguments: drain NODE REASON | resume NODE others-fail|force | follow-gpus NODE=GPUS... | registered NODE (on the node itself) | drained NODE.
 # Exit codes: 35 the controller does not answer, 36 Slurm does not know the node, 37 somebody else has drained it, 38 not yet.
 set -eu
+. ./common.sh
 verb=$1
 shift
-
-fail() {
-  code=$1
-  shift
-  echo "error: $*" >&2
-  exit "$code"
-}
 
 look() {
   shown=$(timeout 10 scontrol --oneliner show node "$1" 2>&1) || case $shown in
@@ -65,7 +59,10 @@ case $verb in
     ;;
   registered)
     # Slurm itself notices only after minutes that a daemon has died.
-    timeout 5 scontrol show slurmd > /dev/null 2>&1 || fail 38 'slurmd on this member does not answer'
+    timeout 5 scontrol show slurmd > /dev/null 2>&1 || {
+      why=$(complaint slurmd)
+      fail 38 "slurmd on this member does not answer${why:+: $why}"
+    }
     look "$1"
     case $state in
       *UNKNOWN* | *NOT_RESPONDING* | *DOWN* | *INVAL*) fail 38 "Slurm says that $1 is $state${reason:+: $reason}" ;;

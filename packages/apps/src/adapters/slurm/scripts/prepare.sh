@@ -1,16 +1,23 @@
 #!/bin/sh
 # Prepares a machine for the packages of Slurm: refuses one that somebody else uses for Slurm, and remembers what the machine had before.
-# Argument: the id of the instance. Exit codes: 20 another instance is here, 21 a Slurm of somebody else is here.
+# Arguments: the id of the instance, the name of the machine in Slurm, `cgroup` if it confines jobs and `none` otherwise, and the ports of its services.
+# Exit codes: 20 another instance is here, 21 a Slurm of somebody else is here, 23 a port is taken, 24 the machine has another name, 27 jobs cannot be confined, 28 the disk is full.
 set -eu
-instance=$1
-state=/var/lib/capstan-slurm
+. ./common.sh
+instance=$1 name=$2 confinement=$3
+shift 3
 
-fail() {
-  code=$1
-  shift
-  echo "error: $*" >&2
-  exit "$code"
-}
+found=$(uname -n)
+[ "${found%%.*}" = "$name" ] ||
+  fail 24 "the host name of this machine is $found, but its agent has reported $name, by which Slurm would know it; set it back with hostnamectl, or restart the agent, and retry"
+if [ "$confinement" = cgroup ]; then
+  advice='start the machine with systemd and systemd.unified_cgroup_hierarchy=1, or set the parameter confinement to none'
+  [ -d /run/systemd/system ] || fail 27 "jobs cannot be confined, as systemd does not run on this machine; $advice"
+  for controller in cpuset memory; do
+    grep -qsw $controller /sys/fs/cgroup/cgroup.controllers ||
+      fail 27 "jobs cannot be confined, as the control groups of version 2 of this machine have no $controller; $advice"
+  done
+fi
 
 if [ -e $state/instance ]; then
   found=$(cat $state/instance)
@@ -26,6 +33,12 @@ for process in /proc/[0-9]*; do
     munged | slurmctld | slurmd | slurmdbd) fail 21 "$(cat "$process/comm") runs already, but Capstan has not started it" ;;
   esac
 done
+for port; do
+  program=$(listener "$port")
+  [ -z "$program" ] || fail 23 "Slurm needs the port $port, but $program listens on it; stop it, and retry"
+done
+available=$(free /var/lib)
+[ "${available:-0}" -ge 256 ] || fail 28 "expected 256 MiB of free space in /var/lib, found $available MiB; free some, and retry"
 
 mkdir -p -m 0700 $state
 dpkg-query --show --showformat='${Package}\n' | sort > $state/packages-before

@@ -2,6 +2,7 @@
 # Is the program of a service of this member, in the foreground.
 # Arguments: the service; the address of the member for slurm-munge, and that of the controller with its port for slurm-node.
 set -eu
+. ./common.sh
 service=$1
 
 # Folders below /run vanish when the machine restarts, and the agent starts the services without us then.
@@ -11,6 +12,11 @@ as() {
   shift
   exec setpriv --reuid="$user" --regid="$user" --init-groups "$@"
 }
+
+# The probe reports services that end again and again. A full disk is no reason not to start.
+starts=/run/slurm-starts
+mkdir -p $starts || true
+{ tail -n 19 "$starts/$service" 2> /dev/null; date +%s; } > "$starts/$service.new" && mv "$starts/$service.new" "$starts/$service" || true
 
 case $service in
   slurm-munge)
@@ -31,10 +37,7 @@ case $service in
     as slurm /usr/sbin/slurmdbd -D
     ;;
   slurm-controller) exec /usr/sbin/slurmctld -D ;;
-  # A node gets its configuration from the controller, at its start and whenever the controller is told to.
-  slurm-node) exec /usr/sbin/slurmd -D --conf-server "$2" ;;
-  *)
-    echo "error: there is no service $service" >&2
-    exit 2
-    ;;
+  # A node gets its configuration from the controller, at its start and whenever the controller is told to. It has no log before, unless it is named here.
+  slurm-node) exec /usr/sbin/slurmd -D -L $logs/slurmd.log --conf-server "$2" ;;
+  *) fail 2 "there is no service $service" ;;
 esac
