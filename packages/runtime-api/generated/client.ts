@@ -1519,7 +1519,7 @@ export type AppOperation = {
     readonly startedAt?: string;
     /** When it ended. */
     readonly finishedAt?: string;
-    /** The plan. */
+    /** The steps. Those of a plan with more than 512 are shown in parts, one after the other. */
     readonly steps?: readonly ({
       /** Identifies the step within the operation. */
       readonly id: string;

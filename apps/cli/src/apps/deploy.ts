@@ -60,10 +60,12 @@ async function showPlan(apps: Apps, { name, spec, known }: Wanted): Promise<numb
   if (known === undefined) await put(apps, { name, spec: { ...spec, paused: true }, known });
   try {
     const operation = await planned(apps, name, known === undefined ? 'deploy' : 'reconcile');
-    const { steps = [], state, message, errors = [] } = operation.status ?? {};
+    const { steps = [], state, message, errors = [], progress } = operation.status ?? {};
     for (const error of errors) for (const line of errorLines(error)) write(line);
     if (steps.length === 0) write(message ?? `The plan is ${state ?? 'not there yet'}.`);
     for (const line of stepLines(steps)) write(line);
+    const rest = (progress?.total ?? 0) - steps.length;
+    if (rest > 0) write(`${rest} more steps follow.`);
     return errors.length > 0 || steps.length === 0 ? 1 : 0;
   } finally {
     if (known === undefined) await apps.instances.delete(name);

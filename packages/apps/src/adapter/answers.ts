@@ -1,6 +1,6 @@
 import { appHealths, type Schema, schema } from '@capstan/api';
 import { compileSchema, type JsonObject } from '@capstan/machinery';
-import { type AccessAnswer, AdapterProblem, type MembersAnswer, type Observation, type Plan } from './contract.ts';
+import { type AccessAnswer, AdapterProblem, type MembersAnswer, mostSteps, type Observation, type Plan } from './contract.ts';
 
 const { anything, choice, flag, integer, list, map, object, optional, text } = schema;
 
@@ -49,7 +49,7 @@ const step = object('A step.', {
 });
 
 const plan = object('A plan.', {
-  steps: list('Steps.', step, { maxItems: 512 }),
+  steps: list('Steps.', step, { maxItems: mostSteps }),
   secrets: optional(
     list(
       'Secrets.',

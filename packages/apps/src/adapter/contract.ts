@@ -113,7 +113,11 @@ export interface PlanRequest extends InstanceRequest {
   readonly reporting?: { readonly token: string; readonly expiresAt: string } | undefined;
 }
 
+/** The most steps of a plan. */
+export const mostSteps = 8192;
+
 export interface Plan {
+  /** At most `mostSteps`. */
   readonly steps: readonly PlannedStep[];
   /** Secrets of the instance that must exist; the platform makes those that do not. Steps use them as `${secret:name}`. */
   readonly secrets?: readonly WantedSecret[];

@@ -1,6 +1,6 @@
 import { type App, taskFields, taskTypes } from '@capstan/api';
 import { compileSchema, copyJson, type JsonObject } from '@capstan/machinery';
-import type { Plan, PlannedStep } from '../adapter/contract.ts';
+import { mostSteps, type Plan, type PlannedStep } from '../adapter/contract.ts';
 import { reportTokenSecret } from '../keeping/report-account.ts';
 import { forbiddance, type PermittedScripts } from './permissions.ts';
 import { mentionsIn } from './placeholders.ts';
@@ -18,7 +18,6 @@ export interface PlanPlace {
   readonly artifacts: ReadonlySet<string>;
 }
 
-const mostSteps = 512;
 const mostSecrets = 64;
 
 /** The plan with the defaults of its tasks and the hashes of its scripts, if all of it may be done. Nothing is begun before the whole plan has passed. */

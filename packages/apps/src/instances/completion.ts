@@ -20,9 +20,11 @@ export function completion(scene: Scene, { operation, plan, isWanted }: Complete
       .filter(({ id, state }) => state === 'failed' && meanings.get(id) === 'degrade')
       .map(({ member }) => member),
   );
+  const taking = new Set(plan.steps.map(({ member }) => member));
   const writes = scene.members.flatMap((member) => {
     const { name = '' } = member.metadata;
     const status = settledStatus(member, operation, {
+      takesPart: taking.has(name),
       joins: plan.joins?.includes(name) === true,
       leaves: plan.leaves?.includes(name) === true,
       isDegraded: degraded.has(name),

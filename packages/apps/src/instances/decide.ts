@@ -10,6 +10,7 @@ import { recordLabel } from '../operations/labels.ts';
 import { admit } from '../operations/requests.ts';
 import { runOperation } from '../operations/running.ts';
 import { currentOperation, fulfillingTypes, isFinal, lastOperation, nextSequence, ownTypes } from '../operations/types.ts';
+import { shownSteps } from '../operations/window.ts';
 import { actionsOf, type Situation } from '../status/actions.ts';
 import { instanceStatus } from '../status/instance-status.ts';
 import { memberStatus } from '../status/member-status.ts';
@@ -75,20 +76,14 @@ function showPlan(operation: AppOperation, scene: Scene, situation: Situation): 
   const ended = { startedAt: time, finishedAt: time };
   if (plan.kind === 'problem')
     return report({ ...ended, state: 'failed', message: plan.problem.message, errors: [{ ...plan.problem, time }] });
-  const steps = plan.value.steps.map(({ id, title, stage, member, phase }) => ({
-    id,
-    title,
-    stage,
-    member,
-    ...(phase !== undefined && { phase }),
-    state: 'pending' as const,
-  }));
+  const steps = shownSteps(plan.value);
+  const rest = plan.value.steps.length - steps.length;
   return report({
     ...ended,
     state: 'succeeded',
-    message: 'this is the plan; nothing was done',
+    message: rest === 0 ? 'this is the plan; nothing was done' : `this is the plan without its last ${rest} steps; nothing was done`,
     steps,
-    progress: { completed: 0, total: steps.length },
+    progress: { completed: 0, total: plan.value.steps.length },
   });
 }
 

@@ -3,6 +3,7 @@ import { formatTime, sameJson } from '@capstan/machinery';
 import { nextOperationName } from '../operations/beginning.ts';
 import { placeOf, runOperation } from '../operations/running.ts';
 import { isFinal, isWork, nextSequence } from '../operations/types.ts';
+import { finishedMembers } from '../operations/window.ts';
 import { actionsOf, type Situation } from '../status/actions.ts';
 import { instanceStatus } from '../status/instance-status.ts';
 import { memberStatus } from '../status/member-status.ts';
@@ -36,8 +37,13 @@ export function remove(scene: Scene, situation: Situation): Step {
   // Only a removal that was ended by force has failed and names what is left.
   const isForced = state === 'failed' && removal.status?.residues !== undefined;
   if (isForced) return cleanUp(scene);
-  if (operations.some(({ spec, status }) => spec.type === 'force-delete' && status?.state === 'succeeded'))
-    return { kind: 'operationStatus', operation: removal, status: forcedStatus(scene, removal.status) };
+  if (operations.some(({ spec, status }) => spec.type === 'force-delete' && status?.state === 'succeeded')) {
+    const isPartlyShown = (removal.status?.progress?.total ?? 0) > (removal.status?.steps ?? []).length;
+    const plan = scene.plan(removal.metadata.uid ?? '');
+    if (isPartlyShown && plan.kind === 'unasked') return { kind: 'plan', operation: removal };
+    const finished = plan.kind === 'answer' ? finishedMembers(plan.value, removal.status?.steps ?? []) : new Set<string>();
+    return { kind: 'operationStatus', operation: removal, status: forcedStatus(scene, removal.status, finished) };
+  }
   if (state === 'failed' || state === 'cancelled') return report(scene, situation, undefined);
   if (state === undefined) {
     const begins = { state: 'processing' as const, startedAt: formatTime(new Date(scene.now)), sequence: nextSequence(operations) };
@@ -86,10 +92,13 @@ function report(scene: Scene, situation: Situation, atMost: number | undefined):
 }
 
 /** Whatever is left of members whose steps were not done is named, since nobody looks for it any more. */
-function forcedStatus(scene: Scene, status: AppOperationStatus = {}): AppOperationStatus {
+function forcedStatus(scene: Scene, status: AppOperationStatus = {}, finished: ReadonlySet<string> = new Set()): AppOperationStatus {
   const done = new Set((status.steps ?? []).filter(({ state }) => state === 'succeeded').map(({ member }) => member));
   const open = new Set((status.steps ?? []).filter(({ state }) => state !== 'succeeded').map(({ member }) => member));
-  const left = scene.members.filter((member) => isTouched(member) && (open.has(member.metadata.name) || !done.has(member.metadata.name)));
+  const left = scene.members.filter((member) => {
+    const { name = '' } = member.metadata;
+    return isTouched(member) && !finished.has(name) && (open.has(name) || !done.has(name));
+  });
   const residues: AppResidue[] = left.map(({ metadata, spec }) => {
     const place = placeOf(metadata.name ?? '', scene);
     const why =

@@ -1,7 +1,7 @@
 import type { AppInstanceStatus, AppMember, AppMemberStatus, AppOperation, AppOperationStatus, NodeTask } from '@capstan/api';
-import type { PlannedStep } from '../adapter/contract.ts';
 import type { Beginning } from '../operations/beginning.ts';
 import type { Start, TaskReference } from '../operations/scene.ts';
+import type { Keep } from '../operations/steps.ts';
 import type { Target } from './targets.ts';
 
 /** The next thing to do for an instance. Afterwards, or after a crash, everything is looked at again. */
@@ -20,8 +20,8 @@ export type Step =
   | { readonly kind: 'plan'; readonly operation: AppOperation }
   | { readonly kind: 'look'; readonly tasks: readonly TaskReference[] }
   | { readonly kind: 'read'; readonly tasks: readonly NodeTask[] }
-  /** Keep the output of a task as a fact or a secret. */
-  | { readonly kind: 'keep'; readonly step: PlannedStep; readonly task: NodeTask }
+  /** Keep the outputs of tasks as facts or secrets. */
+  | { readonly kind: 'keep'; readonly keeps: readonly Keep[] }
   /** Read the facts of the instance. */
   | { readonly kind: 'recall' }
   | { readonly kind: 'start'; readonly operation: AppOperation; readonly starts: readonly Start[] }

@@ -33,6 +33,7 @@ import { probeTask } from '../operations/making.ts';
 import { NodeTasks } from '../operations/node-tasks.ts';
 import { placeOf } from '../operations/running.ts';
 import type { KeptPlan, Output, Start } from '../operations/scene.ts';
+import type { Keep } from '../operations/steps.ts';
 import { probeName } from '../operations/task-names.ts';
 import { automaticAnnotation } from '../operations/types.ts';
 import { eventsFor, operationEvents } from '../status/events.ts';
@@ -198,7 +199,7 @@ export class Work implements StepWork<Scene, Step> {
       case 'read':
         return each(step.tasks, (task) => this.#readOutput(task));
       case 'keep':
-        return this.#keep(step);
+        return this.#keep(step.keeps);
       case 'recall':
         return void (await this.#read());
       case 'start':
@@ -326,10 +327,14 @@ export class Work implements StepWork<Scene, Step> {
 
   /** The plan that is kept, or a new one. Its secrets exist, and it is kept, before anything of it is done. */
   async #plan(operation: AppOperation): Promise<Asked<KeptPlan>> {
-    const { copies } = this.#options;
+    const { copies, memory } = this.#options;
     if (!operation.spec.dryRun) {
-      const kept = await this.#keeper.plan();
-      if (kept !== undefined && kept.operation === operation.metadata.uid) return { kind: 'answer', value: kept };
+      const { uid = '' } = operation.metadata;
+      const kept = memory.plans.get(uid) ?? (await this.#keeper.plan());
+      if (kept?.operation === uid) {
+        memory.plans.set(uid, kept);
+        return { kind: 'answer', value: kept };
+      }
     }
     const { app } = this.scene();
     if (app === undefined) {
@@ -443,13 +448,18 @@ export class Work implements StepWork<Scene, Step> {
     if (output.kind === 'read') memory.outputs.set(outputKey(task), output);
   }
 
-  async #keep({ step, task }: Extract<Step, { kind: 'keep' }>): Promise<void> {
-    const output = this.scene().output(task);
-    const value = output.kind === 'read' ? output.text.replace(/\r?\n$/, '') : '';
-    if (step.keepsFact !== undefined) await this.#keeper.keepFact(step.keepsFact, value);
-    if (step.keepsSecret !== undefined) await this.#keeper.keepSecret(step.keepsSecret, value);
+  async #keep(keeps: readonly Keep[]): Promise<void> {
+    const { output } = this.scene();
+    const found = keeps.map(({ step, task }) => {
+      const read = output(task);
+      return { step, value: read.kind === 'read' ? read.text.replace(/\r?\n$/, '') : '' };
+    });
+    await this.#keeper.keep({
+      facts: Object.fromEntries(found.flatMap(({ step, value }) => (step.keepsFact === undefined ? [] : [[step.keepsFact, value]]))),
+      secrets: Object.fromEntries(found.flatMap(({ step, value }) => (step.keepsSecret === undefined ? [] : [[step.keepsSecret, value]]))),
+    });
     this.#values = undefined;
-    this.#kept.add(task.metadata.name ?? '');
+    for (const { task } of keeps) this.#kept.add(task.metadata.name ?? '');
   }
 }
 

@@ -53,12 +53,10 @@ export class Keeper {
     await this.#merge(this.#uid, Object.fromEntries(made));
   }
 
-  keepFact(name: string, value: string): Promise<void> {
-    return this.#merge(this.#uid, { [`${factPrefix}${name}`]: value });
-  }
-
-  keepSecret(name: string, value: string): Promise<void> {
-    return this.#merge(this.#uid, { [`${secretPrefix}${name}`]: value });
+  keep({ facts, secrets }: Readonly<Record<'facts' | 'secrets', Readonly<Record<string, string>>>>): Promise<void> {
+    const withPrefix = (prefix: string, values: Readonly<Record<string, string>>) =>
+      Object.entries(values).map(([name, value]) => [`${prefix}${name}`, value] as const);
+    return this.#merge(this.#uid, Object.fromEntries([...withPrefix(factPrefix, facts), ...withPrefix(secretPrefix, secrets)]));
   }
 
   async plan(): Promise<KeptPlan | undefined> {

@@ -3,15 +3,16 @@ import { formatTime, sameJson } from '@capstan/machinery';
 import type { PlannedStep } from '../adapter/contract.ts';
 import { outcomeOf } from './outcome.ts';
 import { isOver, type OperationScene, type Start, type TaskReference } from './scene.ts';
-import { attemptLimit, type Examined, ended, examine, failedAttempt } from './steps.ts';
+import { attemptLimit, type Examined, ended, examine, failedAttempt, type Keep } from './steps.ts';
 import { taskName } from './task-names.ts';
+import { nextWindow, progressOf } from './window.ts';
 
 /** The next thing to do for an operation with a plan. */
 export type Advance =
   /** Ask the server for tasks that no copy has. */
   | { readonly kind: 'look'; readonly tasks: readonly TaskReference[] }
   | { readonly kind: 'read'; readonly tasks: readonly NodeTask[] }
-  | { readonly kind: 'keep'; readonly step: PlannedStep; readonly task: NodeTask }
+  | { readonly kind: 'keep'; readonly keeps: readonly Keep[] }
   /** Read the facts, on which a step depends. */
   | { readonly kind: 'recall' }
   | { readonly kind: 'cancel'; readonly tasks: readonly NodeTask[] }
@@ -46,6 +47,10 @@ export function advance(scene: OperationScene): Advance {
     return report(scene, { ...statusOf(steps, errors, scene), ...verdict, finishedAt: formatTime(new Date(scene.now)) });
   if (verdict === undefined && steps.every(isOver)) {
     const status = statusOf(steps, errors, scene);
+    const window = nextWindow(scene.plan, steps, (step) => scene.task(scene.place(step.member ?? '').node, step.task ?? ''));
+    if (window.kind === 'next') return { kind: 'report', status: statusOf(window.steps, errors, scene) };
+    if (window.kind === 'tooManyFailures')
+      return report(scene, { ...status, state: 'failed', message: window.message, finishedAt: formatTime(new Date(scene.now)) });
     return sameJson(status, scene.operation.status) ? { kind: 'complete' } : { kind: 'report', status };
   }
   return begin(steps, errors, { scene, planned, mayBegin: verdict === undefined });
@@ -57,8 +62,8 @@ function need(examined: readonly Examined[]): Advance | undefined {
   if (looks.length > 0) return { kind: 'look', tasks: looks };
   const reads = examined.flatMap((one) => one.reads ?? []);
   if (reads.length > 0) return { kind: 'read', tasks: reads };
-  const [keeps] = examined.flatMap((one) => one.keeps ?? []);
-  return keeps && { kind: 'keep', step: keeps.planned, task: keeps.task };
+  const keeps = examined.flatMap((one) => one.keeps ?? []);
+  return keeps.length > 0 ? { kind: 'keep', keeps } : undefined;
 }
 
 interface Planned {
@@ -216,7 +221,7 @@ function statusOf(
     ...(message !== undefined && open.length > 0 && { message }),
     ...(current?.tries !== undefined && limit && { attempts: current.tries, attemptLimit: attemptLimit(limit) }),
     ...(retries[0] !== undefined && { nextRetryAt: retries[0] }),
-    progress: { completed: steps.filter(isOver).length, total: steps.length },
+    progress: progressOf(plan, steps),
     startedAt: kept.startedAt ?? formatTime(new Date(now)),
     steps: [...steps],
     ...(errors.length > 0 && { errors: errors.slice(0, mostErrors) }),

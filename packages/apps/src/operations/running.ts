@@ -1,9 +1,10 @@
-import type { AppError, AppOperation, AppOperationStatus, AppStep } from '@capstan/api';
+import type { AppError, AppOperation, AppOperationStatus } from '@capstan/api';
 import { nodeStateOf } from '@capstan/compute';
 import { formatTime } from '@capstan/machinery';
 import type { Asked, Scene } from '../instances/scene.ts';
 import { type Advance, advance } from './advance.ts';
 import type { KeptPlan, Place } from './scene.ts';
+import { firstWindow, progressOf } from './window.ts';
 
 /** The next thing to do for the operation that runs. */
 export type Run =
@@ -31,7 +32,7 @@ export function runOperation(operation: AppOperation, scene: Scene, { isPaused }
   const plan = scene.plan(operation.metadata.uid ?? '');
   if (plan.kind === 'unasked') return { kind: 'plan' };
   if (plan.kind === 'problem') return withoutPlan(operation, plan, scene.now);
-  const steps = firstSteps(plan.value, status?.steps);
+  const steps = firstWindow(plan.value, status?.steps);
   if (steps !== undefined)
     return {
       kind: 'report',
@@ -39,7 +40,7 @@ export function runOperation(operation: AppOperation, scene: Scene, { isPaused }
         ...withoutTrouble(status),
         state: 'processing',
         startedAt: status?.startedAt ?? time,
-        progress: { completed: 0, total: steps.length },
+        progress: progressOf(plan.value, steps),
         steps,
       },
     };
@@ -74,26 +75,6 @@ function withoutPlan(
 function withoutTrouble(status: AppOperationStatus = {}): AppOperationStatus {
   const { message: _m, errors: _e, nextRetryAt: _n, ...rest } = status;
   return rest;
-}
-
-/** The steps of a plan that the operation does not have yet; undefined if it has all of them. A plan that was made again keeps what was done. */
-function firstSteps({ steps }: KeptPlan, before: readonly AppStep[] | undefined): AppStep[] | undefined {
-  if (before?.length === steps.length && steps.every(({ id }, index) => before[index]!.id === id)) return undefined;
-  const done = new Map((before ?? []).map((step) => [step.id, step]));
-  return steps.map(({ id, title, stage, member, phase }) => {
-    const known = done.get(id);
-    return known?.state === 'succeeded'
-      ? known
-      : {
-          id,
-          title,
-          stage,
-          member,
-          ...(phase !== undefined && { phase }),
-          state: 'pending',
-          ...(known?.attempts !== undefined && { attempts: known.attempts }),
-        };
-  });
 }
 
 /** Whether the instance may do something on the node of a member now: at every step, since allocations end when their owner wants. */

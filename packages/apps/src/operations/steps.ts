@@ -11,7 +11,13 @@ export interface Examined {
   readonly error?: AppError | null;
   readonly looks?: TaskReference;
   readonly reads?: NodeTask;
-  readonly keeps?: { readonly planned: PlannedStep; readonly task: NodeTask };
+  readonly keeps?: Keep;
+}
+
+/** The output of a task that becomes a fact or a secret. */
+export interface Keep {
+  readonly step: PlannedStep;
+  readonly task: NodeTask;
 }
 
 const defaultAttempts = 3;
@@ -71,7 +77,7 @@ function succeeded(
     if (output.kind === 'unread') return { step, reads: task };
     if (output.kind === 'unavailable')
       return { step: { ...step, message: `waits for the output of the task ${name}: ${output.message}`.slice(0, 1024) } };
-    return { step, keeps: { planned, task } };
+    return { step, keeps: { step: planned, task } };
   }
   return { step: ended(step, 'succeeded', scene.now), error: null };
 }

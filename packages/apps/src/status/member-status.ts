@@ -67,6 +67,8 @@ function stateOf({ status, operation, isWanted, failed, begun }: StateFacts): Me
 export interface Settlement {
   readonly joins: boolean;
   readonly leaves: boolean;
+  /** Whether the plan has steps for the member. */
+  readonly takesPart: boolean;
   /** A step has failed, and the operation went on without the member. */
   readonly isDegraded: boolean;
   readonly isWanted: boolean;
@@ -76,18 +78,17 @@ export interface Settlement {
 export function settledStatus(
   member: AppMember,
   operation: AppOperation,
-  { joins, leaves, isDegraded, isWanted }: Settlement,
+  { joins, leaves, takesPart, isDegraded, isWanted }: Settlement,
 ): AppMemberStatus {
   const { metadata, status = {} } = member;
   const { type } = operation.spec;
-  const mine = (operation.status?.steps ?? []).filter((step) => step.member === metadata.name);
   const errors = (operation.status?.errors ?? []).filter((error) => error.member === metadata.name);
-  if (!joins && !leaves && mine.length === 0) {
+  if (!joins && !leaves && !takesPart) {
     const isForgotten = isWanted && status.joined !== true && fulfillingTypes.has(type);
     return isForgotten ? { ...status, state: 'failed', message: 'the plan of the adapter did not make it a part of the instance' } : status;
   }
   const { lastErrors: _l, message: _m, ...kept } = status;
-  const short = mine.length > 0 ? { lastOperation: { ...lastOperationOf(operation), state: 'succeeded' as const } } : {};
+  const short = takesPart ? { lastOperation: { ...lastOperationOf(operation), state: 'succeeded' as const } } : {};
   const base = { ...kept, observedGeneration: metadata.generation ?? 0, ...short, ...withErrors(errors) };
   if (leaves) return { ...base, state: 'removed', joined: false };
   if (isDegraded)

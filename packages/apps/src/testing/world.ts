@@ -268,8 +268,10 @@ export class AppWorld {
         for (const { metadata } of step.tasks) this.#read.add(metadata.name!);
         return;
       case 'keep':
-        this.#facts[step.step.keepsFact!] = outputOf(step.task).trim();
-        this.#kept.add(step.task.metadata.name!);
+        for (const { step: kept, task } of step.keeps) {
+          this.#facts[kept.keepsFact!] = outputOf(task).trim();
+          this.#kept.add(task.metadata.name!);
+        }
         return;
       case 'start':
         for (const start of step.starts) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AdapterMember, Plan, PlannedStep } from '../../adapter/contract.ts';
+import { type AdapterMember, mostSteps, type Plan, type PlannedStep } from '../../adapter/contract.ts';
 import { exitCodes } from './exit-codes.ts';
 import { planOf } from './plan.ts';
 import { instanceOf, joined, memberOf, type RequestOptions, requestOf } from './testing.ts';
@@ -107,10 +107,22 @@ test('deploys the device plugin of a version that has one, last of all but the k
   expect(plan('deploy').steps.some(({ id }) => id.startsWith('addons'))).toBe(false);
 });
 
+const manyAgents = (first: number, overrides: Partial<AdapterMember> = {}): AdapterMember[] =>
+  Array.from({ length: 500 }, (_, index) => memberOf('agent', index + first, overrides));
+
+test.each(['deploy', 'decommission', 'reconcile', 'stop', 'start', 'restore', 'rotate-certificates'])(
+  'plans %s of as many members as the App permits',
+  (type) => {
+    const overrides = type === 'deploy' ? {} : joined;
+    const found = plan(type, { members: [memberOf('server', 1, overrides), ...manyAgents(2, overrides)], facts: { snapshot: 'one' } });
+    expect(found.steps.length).toBeLessThanOrEqual(mostSteps);
+  },
+);
+
 test('asks for fewer members if a plan would be longer than the platform permits', () => {
-  const members = (count: number) => [memberOf('server', 1), ...Array.from({ length: count }, (_, index) => memberOf('agent', index + 2))];
-  expect(plan('deploy', { members: members(40) }).steps.length).toBeLessThanOrEqual(512);
-  expect(() => plan('deploy', { members: members(100) })).toThrow(expect.objectContaining({ code: 'TooManyMembersAtOnce' }));
+  const unwanted = { ...joined, isWanted: false };
+  const members = [memberOf('server', 1, joined), ...manyAgents(2), ...manyAgents(600, unwanted), ...manyAgents(1100, unwanted)];
+  expect(() => plan('change', { members })).toThrow(expect.objectContaining({ code: 'TooManyMembersAtOnce' }));
 });
 
 test('k3s joins by the port of the API, has an etcd of its own and no StorageClass', () => {

@@ -1,4 +1,4 @@
-import { type AdapterMember, AdapterProblem, type Plan, type PlanRequest, type WantedSecret } from '../../adapter/contract.ts';
+import { type AdapterMember, AdapterProblem, mostSteps, type Plan, type PlanRequest, type WantedSecret } from '../../adapter/contract.ts';
 import { snapshotOperations } from './catalog.ts';
 import { serversOf } from './config-request.ts';
 import { distributionOf } from './distribution.ts';
@@ -51,9 +51,6 @@ const operations: Readonly<Record<string, Described>> = {
 /** Operations after which the wanted members are a part of the instance, and the others are not. */
 const changing = new Set(['deploy', 'change']);
 
-/** The platform refuses longer plans, without a word about members. */
-const mostSteps = 512;
-
 export function planOf(request: PlanRequest): Plan {
   const { instance, operation, facts, members } = request;
   const found = Object.hasOwn(operations, operation.type) ? operations[operation.type] : undefined;
@@ -65,6 +62,7 @@ export function planOf(request: PlanRequest): Plan {
     checkServers(members);
   }
   const { steps } = found.operation(contextOf(request));
+  // The platform would refuse it too, but without a word about members.
   if (steps.length > mostSteps && !isRemoval)
     throw new AdapterProblem(
       'TooManyMembersAtOnce',
