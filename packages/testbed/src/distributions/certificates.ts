@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { KeyPair } from '../certificates.ts';
 import { kubeconfigText } from '../kubeconfig.ts';
 import type { Layout } from './layout.ts';
+import { writeWhole } from './whole-file.ts';
 
 const authorities = ['server-ca', 'client-ca', 'request-header-ca'] as const;
 export type AuthorityName = (typeof authorities)[number];
@@ -71,8 +72,8 @@ export function ensureCertificate(layout: Layout, file: string, wish: Certificat
   const path = join(layout.tls, `${file}.crt`);
   if (existsSync(path) && Date.parse(new X509Certificate(readFileSync(path)).validTo) - Date.now() > renewal) return;
   const { certificate, key } = issue(layout, wish);
-  writeFileSync(join(layout.tls, `${file}.key`), key, { mode: 0o600 });
-  writeFileSync(path, certificate);
+  writeWhole(join(layout.tls, `${file}.key`), key, 0o600);
+  writeWhole(path, certificate);
 }
 
 /** Deletes all certificates but those of the authorities; the next start issues new ones. */
@@ -93,7 +94,7 @@ export function writeKubeconfig(layout: Layout, path: string, { name, port }: { 
     certificate: read(`${name}.crt`),
     key: read(`${name}.key`),
   });
-  writeFileSync(path, text, { mode: 0o600 });
+  writeWhole(path, text, 0o600);
 }
 
 /** The hash by which a token names the authority of its cluster. */

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { KeyPair } from '../certificates.ts';
 import { networkConfig } from '../kubelets/settings.ts';
 import { ask } from './api.ts';
 import type { Layout } from './layout.ts';
+import { writeWhole } from './whole-file.ts';
 
 export interface NodeReader {
   readonly url: string;
@@ -47,5 +48,5 @@ export async function keepRoutes(layout: Layout, reader: NodeReader): Promise<vo
 function writeNetwork(podNetwork: string): void {
   if (existsSync(cniFile)) return;
   const text = networkConfig({ name: '', address: '', cgroup: '', podPrefix: podNetwork.replace(/\.0\/\d+$/, '') });
-  writeFileSync(cniFile, text.replace('"bridge":"pods"', '"bridge":"cni0"'));
+  writeWhole(cniFile, text.replace('"bridge":"pods"', '"bridge":"cni0"'));
 }

@@ -13,6 +13,7 @@ import { keepRoutes } from './network.ts';
 import { listOf } from './options.ts';
 import { type Processes, until } from './processes.ts';
 import type { Token } from './tokens.ts';
+import { writeWhole } from './whole-file.ts';
 
 /** The control group of version 1 for the pods of this host, which the tests have made. */
 export const cgroupFile = '/etc/capstan-testbed-cgroup';
@@ -56,7 +57,7 @@ export async function startNode(layout: Layout, processes: Processes, target: Jo
     'etc/resolv.conf': 'nameserver 192.0.2.1\n',
     'etc/kubelet.json': settingsOfKubelet(layout),
   };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(agent, name), text, { mode: 0o600 });
+  for (const [name, text] of Object.entries(files)) writeWhole(join(agent, name), text, 0o600);
   const labels = listOf(settings['node-label']).join(',');
   processes.start(
     'kubelet',
@@ -179,7 +180,7 @@ function nodePassword(): string {
   const file = '/etc/rancher/node/password';
   if (!existsSync(file)) {
     mkdirSync('/etc/rancher/node', { recursive: true });
-    writeFileSync(file, `${randomBytes(16).toString('hex')}\n`, { mode: 0o600 });
+    writeWhole(file, `${randomBytes(16).toString('hex')}\n`, 0o600);
   }
   return readFileSync(file, 'utf8').trim();
 }

@@ -17,8 +17,9 @@ export class Processes {
   ): void {
     console.log(`starting ${name}`);
     const output = log === undefined ? 'inherit' : openSync(log, 'a');
-    // They end even if this program is killed.
-    const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...command], {
+    // They end even if this program is killed, and do not begin if it was killed meanwhile.
+    const guarded = ['sh', '-c', '[ "$PPID" = "$0" ] && exec "$@"', String(process.pid), ...command];
+    const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...guarded], {
       env: { ...process.env, ...environment },
       stdio: ['ignore', output, output],
     });

@@ -9,6 +9,7 @@ import { askSupervisor, type JoinTarget, startNode, trustedAuthority } from './n
 import { Processes, until } from './processes.ts';
 import { createSupervisor } from './supervisor.ts';
 import { ensureTokens, parseToken } from './tokens.ts';
+import { writeWhole } from './whole-file.ts';
 
 const resetFlag = ({ data }: Layout): string => join(data, 'server/db/reset-flag');
 
@@ -59,7 +60,7 @@ async function joinCluster(layout: Layout): Promise<string | undefined> {
     Record<string, string>
   >;
   mkdirSync(tls, { recursive: true, mode: 0o700 });
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(tls, name), text, { mode: 0o600 });
+  for (const [name, text] of Object.entries(files)) writeWhole(join(tls, name), text, 0o600);
   return askSupervisor(layout, target, { authority, path: 'etcd-join' });
 }
 

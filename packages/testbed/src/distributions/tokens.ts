@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { authorityHash } from './certificates.ts';
 import type { Layout } from './layout.ts';
+import { writeWhole } from './whole-file.ts';
 
 export interface Token {
   /** Of the authority, if the token names one. */
@@ -32,8 +33,8 @@ export function ensureTokens({ data, tls, settings }: Layout): Passwords {
   const server = given ?? stored ?? randomBytes(16).toString('hex');
   const node = settings['agent-token'] === undefined ? server : String(settings['agent-token']);
   const hash = authorityHash(readFileSync(join(tls, 'server-ca.crt'), 'utf8'));
-  writeFileSync(file, `K10${hash}::server:${server}\n`, { mode: 0o600 });
-  writeFileSync(join(data, 'server/agent-token'), `K10${hash}::node:${node}\n`, { mode: 0o600 });
+  writeWhole(file, `K10${hash}::server:${server}\n`, 0o600);
+  writeWhole(join(data, 'server/agent-token'), `K10${hash}::node:${node}\n`, 0o600);
   rmSync(join(data, 'server/node-token'), { force: true });
   symlinkSync(join(data, 'server/agent-token'), join(data, 'server/node-token'));
   return { server, node };

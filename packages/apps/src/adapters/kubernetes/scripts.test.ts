@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { scriptsOf } from '../../adapter/scripts.ts';
 import { exitCodes } from './exit-codes.ts';
 import { kubernetesRegistration } from './registration.ts';
@@ -29,3 +33,26 @@ test('all apps are labelled self-managed, promise no storage, and permit only th
     expect(spec.permitted?.scripts?.map(({ name }) => name)).toEqual(scripts.map(({ name }) => name));
   }
 });
+
+test.each([
+  ['begins anew after a start that was cut off before the cluster was ready', {}, false],
+  ['keeps the data of a cluster that has been ready', { isFormed: true }, true],
+  ['keeps the data of a server that joins others', { settings: 'server: "https://192.0.2.11:6443"\n' }, true],
+  ['leaves agents alone', { role: 'agent' }, true],
+])(
+  'a service %s',
+  (_, { isFormed = false, settings = '', role = 'server' }: { isFormed?: boolean; settings?: string; role?: string }, isKept) => {
+    const folder = mkdtempSync(join(tmpdir(), 'capstan-guard-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const { content } = scripts.find(({ name }) => name === 'kubernetes-install')!;
+    // This machine may have an etcd.
+    const guard = /^guard_bootstrap\(\) \{[\s\S]*?^\}/m.exec(content)![0].replace('/proc/net/tcp', '/dev/null');
+    const etcd = join(folder, 'server/db/etcd');
+    mkdirSync(etcd, { recursive: true });
+    writeFileSync(join(folder, 'config.yaml'), `token: "secret"\n${settings}`);
+    if (!isFormed) writeFileSync(join(folder, 'forming'), '');
+    const script = `own=${folder} data=${folder} config=${folder} program=k3s role=${role}\n${guard}\nguard_bootstrap\n"$own/before-start" "$role"`;
+    execFileSync('sh', ['-euc', script]);
+    expect(existsSync(etcd)).toBe(isKept);
+  },
+);

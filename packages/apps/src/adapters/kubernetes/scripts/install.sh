@@ -21,6 +21,27 @@ launcher() {
   chmod 755 "$own/service"
 }
 
+# An etcd that is killed before it has stored its first entries never has a leader again. As long as the API of a new cluster has not been ready, nothing is lost if it begins anew. A
+# server that joins others has nothing of its own to begin with.
+guard_bootstrap() {
+  cat > "$own/before-start" << END
+#!/bin/sh
+[ "\$1" = server ] && [ -e "$own/forming" ] && [ -d "$data/server/db/etcd" ] || exit 0
+! grep -q '^server:' "$config/config.yaml" || exit 0
+# 094B is the port 2379 of etcd, and 0A the state of sockets that listen.
+! awk '\$4 == "0A" && \$2 ~ /:094B\$/ { found = 1 } END { exit !found }' /proc/net/tcp || exit 0
+echo 'an earlier start was cut off before the cluster was ready; beginning anew'
+rm -rf "$data/server/db/etcd"
+END
+  chmod 755 "$own/before-start"
+  [ -d /run/systemd/system ] && [ "$role" = server ] || return 0
+  unit=$program
+  [ "$program" = k3s ] || unit=$program-server
+  mkdir -p "/etc/systemd/system/$unit.service.d"
+  printf '[Service]\nExecStartPre=-%s server\n' "$own/before-start" > "/etc/systemd/system/$unit.service.d/capstan.conf"
+  systemctl daemon-reload
+}
+
 launch_program() {
   service='$program-$1'
   [ "$program" != k3s ] || service='$([ "$1" = agent ] && echo k3s-agent || echo k3s)'
@@ -28,7 +49,9 @@ launch_program() {
 #!/bin/sh
 program=$program
 PATH=/usr/local/bin:/opt/$program/bin:\$PATH
-exec "\$program" "\$1" --config "$config/config.yaml" >> "/var/log/$service.log" 2>&1
+exec >> "/var/log/$service.log" 2>&1
+"$own/before-start" "\$1" || :
+exec "\$program" "\$1" --config "$config/config.yaml"
 END
 }
 
@@ -81,6 +104,7 @@ rke2)
   [ -d /run/systemd/system ] || export INSTALL_RKE2_SKIP_RELOAD=true
   INSTALL_RKE2_ARTIFACT_PATH=$own INSTALL_RKE2_TYPE=$role INSTALL_RKE2_METHOD=tar sh "$own/install.sh" ||
     fail 31 "the installer of rke2 failed with exit code $?"
+  guard_bootstrap
   launch_program
   ;;
 k3s)
@@ -92,6 +116,7 @@ k3s)
     INSTALL_K3S_SKIP_DOWNLOAD=true INSTALL_K3S_SKIP_START=true INSTALL_K3S_SKIP_ENABLE=true INSTALL_K3S_SKIP_SELINUX_RPM=true \
       INSTALL_K3S_EXEC=$role sh "$own/install.sh" || fail 31 "the installer of k3s failed with exit code $?"
   fi
+  guard_bootstrap
   launch_program
   ;;
 kubeadm)

@@ -90,5 +90,7 @@ if [ "$program" = kubeadm ]; then
 else
   mkdir -p "$own" "$config/config.yaml.d" "$data/agent/images"
 fi
+# The script `wait` removes the mark when the API is ready for the first time.
+[ "$role-$present" != server- ] || : > "$own/forming"
 printf '%s' "$instance" > "$own/instance"
 echo "$init"

@@ -46,5 +46,6 @@ for unit in "$program" "$program-server" "$program-agent" kubelet; do
   for folder in /etc/systemd/system /usr/local/lib/systemd/system; do
     [ ! -e "$folder/$unit.service" ] || residue "$folder/$unit.service" 'unit is still there'
   done
+  [ ! -e "/etc/systemd/system/$unit.service.d/capstan.conf" ] || residue "/etc/systemd/system/$unit.service.d/capstan.conf" 'is still there'
 done
 exit 0

@@ -72,7 +72,10 @@ rm -f "/var/log/$program.log" "/var/log/$program-server.log" "/var/log/$program-
 rm -rf "/usr/local/share/$program" "/usr/local/lib/systemd/system/$program-server.service" "/usr/local/lib/systemd/system/$program-agent.service" \
   "/usr/local/lib/systemd/system/$program-server.env" "/usr/local/lib/systemd/system/$program-agent.env"
 # Its own script has removed these, unless somebody has removed the script.
-for unit in "$program" "$program-server" "$program-agent"; do rm -f "/etc/systemd/system/$unit.service" "/etc/systemd/system/$unit.service.env"; done
+for unit in "$program" "$program-server" "$program-agent"; do
+  rm -f "/etc/systemd/system/$unit.service" "/etc/systemd/system/$unit.service.env"
+  rm -rf "/etc/systemd/system/$unit.service.d"
+done
 [ "$program" != kubeadm ] || rm -rf /var/lib/etcd /var/log/kubelet.log /etc/systemd/system/kubelet.service
 [ ! -d /run/systemd/system ] || systemctl daemon-reload
 

@@ -40,6 +40,7 @@ look() {
   if [ "$role" = server ]; then
     code=41
     problem=$(kubectl --kubeconfig "$kubeconfig" --request-timeout 5s get --raw /readyz 2>&1) || { problem="the API is not ready: $problem"; return 1; }
+    rm -f "$own/forming"
   fi
   code=42
   problem=$(kubectl --kubeconfig "$kubeconfig" --request-timeout 5s get node "$node" \
