@@ -21,7 +21,7 @@ export const steps: readonly PlannedStep[] = [
 export interface Cell {
   readonly step: PlannedStep;
   readonly fault: string;
-  readonly outcome: 'completed' | 'completed by retry' | 'needs intervention' | 'stuck';
+  readonly outcome: 'completed' | 'completed by retry' | 'completed by resume' | 'needs intervention' | 'stuck' | 'does not apply';
   /** Codes of the problems that the status named meanwhile. */
   readonly reasons: readonly string[];
   /** How many times the step has begun, and how many attempts the platform has counted. */
@@ -110,7 +110,7 @@ async function ending(world: World, run: Run): Promise<Cell['outcome']> {
   const first = await settled(world, run);
   if (first !== 'failed') return first;
   await eventually('the retry', async () => {
-    await world.retry(run.name);
+    await world.ask(run.name, 'retry');
     return true;
   });
   const second = await settled(world, { ...run, isAgain: true });

@@ -58,6 +58,11 @@ export class ControlPlane implements AsyncDisposable {
     return made;
   }
 
+  /** The path of one of its files. */
+  path(name: string): string {
+    return this.#directory.join(name);
+  }
+
   /** kill -9 of everything, as in a power cut. */
   async kill(): Promise<void> {
     const children = this.#children();

@@ -1,5 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { agentFolder, type World } from './world.ts';
+import { agentFolder, type NodeWorld } from './node-world.ts';
+import type { World } from './world.ts';
+
+/** Something that can go wrong in the steps of every app. */
+export interface CommonFault {
+  readonly name: string;
+  readonly inject: (world: NodeWorld) => Promise<void>;
+  readonly recover: (world: NodeWorld) => Promise<void>;
+  readonly needsClock?: boolean;
+}
 
 /** Something that goes wrong while a step runs. */
 export interface Fault {
@@ -19,7 +28,7 @@ export interface Fault {
 const nothing = async (): Promise<void> => {};
 const hour = 3_600;
 
-export const faults: readonly Fault[] = [
+export const commonFaults: readonly CommonFault[] = [
   { name: 'agent killed', inject: ({ agent }) => agent.kill(), recover: (world) => world.startAgent() },
   {
     name: 'agent paused',
@@ -65,6 +74,10 @@ export const faults: readonly Fault[] = [
     },
     recover: async ({ host }) => host.setClock(0),
   },
+];
+
+export const faults: readonly Fault[] = [
+  ...commonFaults,
   {
     name: 'step ignores SIGTERM',
     deadline: '2s',

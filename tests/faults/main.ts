@@ -1,17 +1,20 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { HostNetwork, tool } from '@capstan/testbed';
 import { type Cell, runCell, steps } from './cell.ts';
+import { clusterFaults, runColumn } from './cluster-column.ts';
+import { ClusterWorld, clusterProblem, type Program } from './cluster-world.ts';
 import { faults } from './faults.ts';
-import { isWrong, page, textOf } from './table.ts';
+import { clusterPart, isWrong, page, textOf, withPart } from './table.ts';
 import { World } from './world.ts';
 
 const usage = `Lets things go wrong in every step of an app, and prints what became of it.
 
-  npm run faults [-- --step NAME]... [--fault WORDS]... [--record]
+  npm run faults [-- --app ledger|k3s|rke2] [--step NAME]... [--fault WORDS]... [--record]
 
---step    only this step: ${steps.map(({ name }) => name).join(', ')}; may be repeated
+--app     ledger by default: a small app whose steps can be held. k3s or rke2: a cluster with a server
+--step    only this step: ${steps.map(({ name }) => name).join(', ')}; may be repeated. Not for clusters
 --fault   only faults whose names contain these words; may be repeated
 --record  write the table to docs/apps-faults.md
 
@@ -20,6 +23,7 @@ Needs root, for hosts in namespaces of their own.
 
 const { values } = parseArgs({
   options: {
+    app: { type: 'string', default: 'ledger' },
     step: { type: 'string', multiple: true, default: [] },
     fault: { type: 'string', multiple: true, default: [] },
     record: { type: 'boolean', default: false },
@@ -37,21 +41,46 @@ async function main(): Promise<number> {
     return 1;
   }
   const clock = !('missing' in (await tool('faketime')));
+  if (values.app !== 'ledger') return clusters(values.app, clock);
   const cells: Cell[] = [];
   await using world = await World.start({ clock });
-  for (const fault of faults.filter(({ name }) => values.fault.length === 0 || values.fault.some((words) => name.includes(words)))) {
-    if (fault.needsClock === true && !clock) {
-      process.stderr.write(`${fault.name}: left out, as faketime is missing\n`);
-      continue;
-    }
+  for (const fault of chosen(faults, clock))
     for (const step of steps.filter(({ name }) => values.step.length === 0 || values.step.includes(name))) {
       const cell = await runCell(world, step, fault);
       cells.push(cell);
       process.stderr.write(`${step.operation}: ${step.name}, ${fault.name}: ${textOf(cell)}\n`);
     }
+  return finish(page(cells), cells);
+}
+
+async function clusters(app: string, clock: boolean): Promise<number> {
+  const missing = app === 'k3s' || app === 'rke2' ? await clusterProblem() : `--app: expected ledger, k3s or rke2, found ${app}`;
+  if (missing !== undefined) {
+    process.stderr.write(`${missing}\n`);
+    return 1;
   }
-  const text = page(cells);
-  if (values.record) writeFileSync(resolve(import.meta.dirname, '../../docs/apps-faults.md'), text);
-  else process.stdout.write(text);
+  const cells: Cell[] = [];
+  await using world = await ClusterWorld.start(app as Program, { clock });
+  for (const fault of chosen(clusterFaults, clock)) {
+    const column = await runColumn(world, fault, (line) => void process.stderr.write(`  ${line}\n`));
+    cells.push(...column);
+    for (const cell of column) process.stderr.write(`${cell.step.operation}: ${cell.step.name}, ${fault.name}: ${textOf(cell)}\n`);
+  }
+  return finish(clusterPart(cells), cells);
+}
+
+function chosen<T extends { readonly name: string; readonly needsClock?: boolean }>(all: readonly T[], clock: boolean): T[] {
+  return all.filter(({ name, needsClock }) => {
+    if (values.fault.length > 0 && !values.fault.some((words) => name.includes(words))) return false;
+    if (needsClock !== true || clock) return true;
+    process.stderr.write(`${name}: left out, as faketime is missing\n`);
+    return false;
+  });
+}
+
+function finish(part: string, cells: readonly Cell[]): number {
+  const file = resolve(import.meta.dirname, '../../docs/apps-faults.md');
+  if (values.record) writeFileSync(file, withPart(readFileSync(file, 'utf8'), part));
+  else process.stdout.write(part);
   return cells.some(isWrong) ? 1 : 0;
 }

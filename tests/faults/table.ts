@@ -14,8 +14,36 @@ const legend = `
 - "2 runs" means that the platform counted as many attempts: a step is never run again without its being counted.
 `;
 
+const clusterTitle = '## Self-managed Kubernetes';
+
+const clusterHead = `${clusterTitle}
+
+\`npm run faults -- --app k3s --record\` writes this part. Each column is one cluster with a server, which is deployed and removed on a host of its own. The fault happens in every step of both operations when the step begins, and is over
+before the next one: so a cluster survives the fault some fourteen times. Afterwards its node is ready, and nothing of it is left on the host after the removal. The program that was run is the one that [Tests](apps-kubernetes.md#tests) describes.
+
+`;
+
+const clusterLegend = `
+- *completed by resume*: the operation needed a person, as its instructions say, and the action \`resume\` completed it.
+- *does not apply*: the fault has nothing to do with this step. Empty: the step was over before the fault could begin.
+- "service killed" ends the program of the cluster with SIGKILL, from the step that starts it on.
+`;
+
+/** The page for the app of `ledger/`. */
+export const page = (cells: readonly Cell[]): string => `${head}${tableOf(cells)}${legend}`;
+
+/** The part of the page for clusters. */
+export const clusterPart = (cells: readonly Cell[]): string => `${clusterHead}${tableOf(cells)}${clusterLegend}`;
+
+/** The page with another first part or another part for clusters. */
+export function withPart(page: string, part: string): string {
+  const [first = '', second] = page.split(`\n${clusterTitle}\n`);
+  if (part.startsWith(clusterTitle)) return `${first}\n${part}`;
+  return second === undefined ? part : `${part}\n${clusterTitle}\n${second}`;
+}
+
 /** The table as Markdown: steps down, faults across. */
-export function page(cells: readonly Cell[]): string {
+function tableOf(cells: readonly Cell[]): string {
   const columns = [...new Set(cells.map(({ fault }) => fault))];
   const rows = [...new Map(cells.map((cell) => [rowOf(cell), cell])).keys()];
   const line = (parts: readonly string[]): string => `| ${parts.join(' | ')} |\n`;
@@ -23,7 +51,7 @@ export function page(cells: readonly Cell[]): string {
     const found = columns.map((fault) => cells.find((cell) => rowOf(cell) === row && cell.fault === fault));
     return line([row, ...found.map((cell) => (cell === undefined ? '' : textOf(cell)))]);
   });
-  return `${head}${line(['Step', ...columns])}${line(['---', ...columns.map(() => '---')])}${table.join('')}${legend}`;
+  return `${line(['Step', ...columns])}${line(['---', ...columns.map(() => '---')])}${table.join('')}`;
 }
 
 const rowOf = ({ step }: Cell): string => `${step.operation}: ${step.name}`;

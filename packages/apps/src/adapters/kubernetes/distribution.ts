@@ -130,8 +130,7 @@ const kubeadm: Distribution = {
   supervisorPort: apiPort,
   services: { server: 'kubelet', agent: 'kubelet' },
   ports: { server: [apiPort, 2379, 2380, 10250, 10257, 10259], agent: [10250] },
-  // Agents of several servers need an address that outlives each of them, which the platform does not have.
-  mostServers: 1,
+  mostServers: 7,
   needsClusterInit: false,
   needsForming: true,
   hasSnapshots: false,

@@ -30,7 +30,7 @@ export function driftOf(member: AdapterMember, { instance, members, seen }: Whol
 }
 
 /** Lines with secrets, or facts that only the node knows. The script `probe` leaves out the same. */
-const secretLine = /^(?:(?:agent-)?token:|\s*"token":|\s*"(?:sha256:|\$\{fact:))/;
+const secretLine = /^(?:(?:agent-)?token:|\s*"(?:token|certificateKey)":|\s*"(?:sha256:|\$\{fact:))/;
 
 /** The hash of a configuration file without its secrets, of which the adapter knows only the names. */
 export function hashOf(content: string): string {

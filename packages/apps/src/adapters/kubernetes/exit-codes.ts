@@ -5,6 +5,7 @@ export type ScriptName =
   | 'install'
   | 'unit'
   | 'form'
+  | 'endpoint'
   | 'halt'
   | 'wait'
   | 'join-token'
@@ -44,7 +45,7 @@ export const exitCodes: Readonly<Partial<Record<ScriptName, Readonly<Record<stri
     '43': 'NodePasswordRejected',
     '44': 'TokenRejected',
   },
-  'join-token': { '45': 'TokenMissing' },
+  'join-token': { '45': 'TokenMissing', '53': 'CertificatesNotShared' },
   access: { '50': 'KubeconfigMissing', '51': 'AccessNotGranted' },
   drain: { '55': 'ApiNotReady', '56': 'DrainBlocked' },
   uncordon: { '55': 'ApiNotReady', '57': 'CordonedByOthers' },

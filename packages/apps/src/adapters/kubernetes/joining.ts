@@ -1,6 +1,7 @@
 import { type AdapterMember, AdapterProblem } from '../../adapter/contract.ts';
 import { type Draft, type Stages, stepId } from '../../adapter/stages.ts';
 import { artifactDirectory, devicePluginManifest } from './distribution.ts';
+import { endpointName } from './kubeadm-config.ts';
 import { configOf, fixedSettings, settingsFact } from './settings.ts';
 import { type Context, type Extras, initFact, roleOf, run, service } from './steps.ts';
 
@@ -90,12 +91,30 @@ export function configure(context: Context, member: AdapterMember, extras: Extra
   };
 }
 
+/** Lets the name of the cluster lead to all servers, on this member: to itself first. */
+export function endpoint(context: Context, member: AdapterMember, extras: Extras = {}): Draft[] {
+  const { distribution, request, servers } = context;
+  if (!distribution.needsForming) return [];
+  const all = [...servers.filter(({ name }) => name === member.name), ...servers.filter(({ name }) => name !== member.name)];
+  const addresses = all.map(({ node }) => node.address);
+  const title = `Tell ${member.node.name} where the servers are`;
+  return [
+    run(context, member, {
+      script: 'endpoint',
+      title,
+      arguments: [request.instance.id, endpointName(request.instance), ...addresses],
+      ...extras,
+    }),
+  ];
+}
+
 /** Makes a member a part of the cluster, where its service does not do that itself. */
 export function form(context: Context, member: AdapterMember, extras: Extras = {}): Draft[] {
   const { distribution, request } = context;
   if (!distribution.needsForming) return [];
   const role = roleOf(member);
-  const title = role === 'server' ? `Make a cluster on ${member.node.name}` : `Let ${member.node.name} join the cluster`;
+  const isFirst = context.servers[0]?.name === member.name;
+  const title = isFirst ? `Make a cluster on ${member.node.name}` : `Let ${member.node.name} join the cluster`;
   const step = { script: 'form', title, arguments: [role, request.instance.id], deadline: '20m', attempts: 2 } as const;
   return [run(context, member, { ...step, ...extras })];
 }
@@ -119,7 +138,7 @@ export function bootstrap(stages: Stages, context: Context, server: AdapterMembe
   const extras: Extras = { phase: 'server_bootstrapping' };
   const intervening: Extras = { ...extras, onFailure: 'intervene', instructions: bootstrapInstructions };
   stages
-    .stage(configure(context, server, extras))
+    .stage(configure(context, server, extras), ...endpoint(context, server, extras))
     .stage(...service(context, server, 'running', extras))
     .stage(...form(context, server, intervening))
     .stage(wait(context, server, { ...intervening, code: 'ServerBootstrapTimeout' }));
@@ -151,15 +170,33 @@ export function takeTokens(stages: Stages, context: Context, server: AdapterMemb
   stages.stage(take('agent'), authority);
 }
 
+/** Lets the first server share the keys of the cluster with one that joins. They are encrypted, and gone two hours later. */
+export function shareCertificates(context: Context, joining: AdapterMember): Draft[] {
+  const [first] = context.servers;
+  if (!context.distribution.needsForming || first === undefined || first.name === joining.name) return [];
+  return [
+    run(context, first, {
+      script: 'join-token',
+      verb: `share-certificates-${joining.node.name}`,
+      title: `Share the certificates of the cluster with ${joining.node.name}`,
+      arguments: ['certificates'],
+      phase: 'server_bootstrapping',
+    }),
+  ];
+}
+
 /** Joins further servers, one at a time: etcd accepts one new member only when all others are there. */
 export function joinServers(stages: Stages, context: Context, servers: readonly AdapterMember[]): void {
   for (const server of servers) {
     const extras: Extras = { phase: 'server_bootstrapping' };
+    const intervening: Extras = { ...extras, onFailure: 'intervene', instructions: bootstrapInstructions };
     stages
       .chains([install(context, server)])
-      .stage(configure(context, server, extras))
+      .stage(configure(context, server, extras), ...endpoint(context, server, extras))
       .stage(...service(context, server, 'running', extras))
-      .stage(wait(context, server, { ...extras, code: 'ServerJoinTimeout', onFailure: 'intervene', instructions: bootstrapInstructions }));
+      .stage(...shareCertificates(context, server))
+      .stage(...form(context, server, intervening))
+      .stage(wait(context, server, { ...intervening, code: 'ServerJoinTimeout' }));
   }
 }
 
@@ -175,7 +212,7 @@ export function joinAgents(stages: Stages, context: Context, agents: readonly Ad
         .slice(start, start + batch)
         .map((agent) => [
           ...install(context, agent),
-          [configure(context, agent, requested)],
+          [configure(context, agent, requested), ...endpoint(context, agent, requested)],
           service(context, agent, 'running', joining),
           form(context, agent, joining),
           [wait(context, agent, { ...joining, code: 'AgentJoinTimeout' })],

@@ -1,3 +1,4 @@
+import type { AdapterInstance } from '../../adapter/contract.ts';
 import { type ConfigRequest, joinedServer } from './config-request.ts';
 import { apiPort } from './distribution.ts';
 
@@ -6,10 +7,20 @@ const version = 'kubeadm.k8s.io/v1beta4';
 const patches = { directory: '/etc/kubernetes/patches' };
 const socket = 'unix:///run/containerd/containerd.sock';
 
+/** The secret that encrypts the keys of the cluster while servers share them. */
+export const certificateKey = 'certificate-key';
+
+/** The name that leads to all servers. The script `endpoint` makes it known on the members. */
+export const endpointName = ({ id }: AdapterInstance): string => `cluster-${id}.capstan.internal`;
+
 /** The configuration file of kubeadm for a member. Placeholders stand for secrets and facts. */
 export function kubeadmConfig(request: ConfigRequest): string {
   const server = joinedServer(request);
-  const documents = server === undefined ? serverDocuments(request) : [joinDocument(request, server.node.address)];
+  // A server that joins others needs the settings of the whole cluster later, to write its manifests again. kubeadm ignores documents that it does not need.
+  const documents = [
+    ...(request.member.component === 'server' ? serverDocuments(request) : []),
+    ...(server === undefined ? [] : [joinDocument(request, server.node.address)]),
+  ];
   // JSON is YAML too.
   return documents.map((document) => JSON.stringify(document, undefined, 2)).join('\n---\n');
 }
@@ -40,6 +51,7 @@ function serverDocuments(request: ConfigRequest): object[] {
       kind: 'InitConfiguration',
       localAPIEndpoint: { advertiseAddress: member.node.address, bindPort: apiPort },
       nodeRegistration: registration(request),
+      certificateKey: `\${secret:${certificateKey}}`,
       // Agents get tokens of their own. kubeadm always makes one, so this one expires soon.
       bootstrapTokens: [
         { ttl: '1m0s', groups: ['system:bootstrappers:kubeadm:default-node-token'], usages: ['signing', 'authentication'] },
@@ -51,6 +63,7 @@ function serverDocuments(request: ConfigRequest): object[] {
       kind: 'ClusterConfiguration',
       clusterName: instance.name,
       kubernetesVersion: instance.version,
+      controlPlaneEndpoint: `${endpointName(instance)}:${apiPort}`,
       networking: {
         podSubnet: parameters['cluster-cidr'] ?? '10.42.0.0/16',
         serviceSubnet: parameters['service-cidr'] ?? '10.43.0.0/16',
@@ -68,6 +81,8 @@ function serverDocuments(request: ConfigRequest): object[] {
 }
 
 function joinDocument(request: ConfigRequest, server: string): object {
+  const { member } = request;
+  const localAPIEndpoint = { advertiseAddress: member.node.address, bindPort: apiPort };
   return {
     apiVersion: version,
     kind: 'JoinConfiguration',
@@ -79,6 +94,7 @@ function joinDocument(request: ConfigRequest, server: string): object {
       },
     },
     nodeRegistration: registration(request),
+    ...(member.component === 'server' && { controlPlane: { localAPIEndpoint, certificateKey: `\${secret:${certificateKey}}` } }),
     patches,
   };
 }

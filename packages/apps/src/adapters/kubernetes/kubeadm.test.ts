@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { AdapterMember } from '../../adapter/contract.ts';
 import { operationsOf } from './catalog.ts';
 import { distributionOf } from './distribution.ts';
-import { membersOf } from './placement.ts';
 import { planOf } from './plan.ts';
 import { instanceOf, joined, memberOf, requestOf } from './testing.ts';
 
@@ -24,10 +24,10 @@ test('a step forms the cluster while the kubelet waits, before the first look at
     });
   const fetched = ['artifact.fetch', 'artifact.fetch', 'artifact.fetch', 'artifact.fetch', 'artifact.fetch'];
   expect(order('lab-server-1')).toEqual([
-    ...['preflight', 'keep', ...fetched, 'install', 'file.write', 'service.ensure', 'form', 'wait'],
+    ...['preflight', 'keep', ...fetched, 'install', 'file.write', 'endpoint', 'service.ensure', 'form', 'wait'],
     ...['join-token', 'join-token', 'access'],
   ]);
-  expect(order('lab-agent-2')).toEqual(['preflight', ...fetched, 'install', 'file.write', 'service.ensure', 'form', 'wait']);
+  expect(order('lab-agent-2')).toEqual(['preflight', ...fetched, 'install', 'file.write', 'endpoint', 'service.ensure', 'form', 'wait']);
   expect(steps.find(({ id }) => id === 'form-lab-server-1')).toMatchObject({ onFailure: 'intervene' });
   expect(steps.find(({ id }) => id === 'form-lab-agent-2')).toMatchObject({ onFailure: 'degrade', exitCodes: { '44': 'TokenRejected' } });
 });
@@ -60,9 +60,46 @@ test('the server leaves the settings of the kernel alone, takes pods, and has no
   ]);
 });
 
-test('has one server, and no snapshots', () => {
-  const several = instanceOf({ app: 'kubeadm', placement: { server_allocation_ids: ['a1', 'a2', 'a3'] } });
-  expect(() => membersOf(several, [])).toThrow(expect.objectContaining({ code: 'TooManyServers' }));
+test('further servers join one at a time, with certificates that the first one shares', () => {
+  const members = [memberOf('server', 1), memberOf('server', 2), memberOf('server', 3)];
+  const { steps, secrets } = planOf(requestOf('deploy', { instance, members }));
+  const stageOf = (id: string): number => steps.find((step) => step.id === id)!.stage;
+  const order = ['wait-lab-server-1', 'share-certificates-gpu-2-lab-server-1', 'form-lab-server-2', 'wait-lab-server-2'];
+  const stages = [...order, 'share-certificates-gpu-3-lab-server-1', 'form-lab-server-3', 'wait-lab-server-3'].map(stageOf);
+  expect(stages).toEqual([...new Set(stages)].sort((one, other) => one - other));
+  const written = steps.flatMap((step) => (step.type === 'file.write' && step.member === 'lab-server-2' ? [step.task.content] : []));
+  expect(written[0]).toContain('"kind": "JoinConfiguration"');
+  expect(written[0]).toContain('"certificateKey": "${secret:certificate-key}"');
+  expect(secrets?.map(({ name }) => name)).toContain('certificate-key');
+});
+
+test('members know all servers by one name, their own address first, and learn of others', () => {
+  const servers = [memberOf('server', 1, joined), memberOf('server', 2, joined)];
+  const addresses = (type: string, members: AdapterMember[]) =>
+    planOf(requestOf(type, { instance, members })).steps.flatMap((step) =>
+      step.type === 'process.run' && step.task.script === 'kubernetes-endpoint' ? [[step.member, ...step.task.arguments!.slice(3)]] : [],
+    );
+  expect(addresses('change', [...servers, memberOf('server', 3), memberOf('agent', 4, joined)])).toEqual([
+    ['lab-server-3', '192.0.2.13', '192.0.2.11', '192.0.2.12'],
+    ['lab-server-1', '192.0.2.11', '192.0.2.12', '192.0.2.13'],
+    ['lab-server-2', '192.0.2.12', '192.0.2.11', '192.0.2.13'],
+    ['lab-agent-4', '192.0.2.11', '192.0.2.12', '192.0.2.13'],
+  ]);
+});
+
+test('a server that leaves removes its own member of etcd; the last ones do not', () => {
+  const members = [1, 2, 3].map((index) => memberOf('server', index, { ...joined, isWanted: index < 3 }));
+  const { steps } = planOf(requestOf('change', { instance, members }));
+  expect(steps.find(({ id }) => id.startsWith('forget-etcd'))).toMatchObject({ member: 'lab-server-3' });
+  const extent = (type: string) =>
+    planOf(requestOf(type, { instance, members })).steps.flatMap((step) =>
+      step.type === 'process.run' && step.task.script === 'kubernetes-uninstall' ? [step.task.arguments?.at(-1)] : [],
+    );
+  expect(extent('change')).toEqual(['alone']);
+  expect(extent('decommission')).toEqual(['whole', 'whole', 'whole']);
+});
+
+test('has no snapshots', () => {
   expect(operationsOf(kubeadm).map(({ name }) => name)).toEqual(['drain', 'uncordon', 'rotate-certificates']);
   const members = [memberOf('server', 1, joined)];
   for (const type of ['snapshot', 'restore'])

@@ -45,7 +45,9 @@ interface Forgotten {
  * server.
  */
 export function forget(context: Context, server: AdapterMember, { member, part }: Forgotten): Draft {
-  return run(context, server, {
+  // kubeadm removes the member of etcd on the server itself.
+  const place = part === 'etcd' && context.distribution.needsForming ? member : server;
+  return run(context, place, {
     script: 'forget',
     verb: `forget-${part}-${member.node.name}`,
     title: `Delete the ${part === 'etcd' ? 'etcd member' : 'node'} ${member.node.name} from the cluster`,
@@ -55,7 +57,7 @@ export function forget(context: Context, server: AdapterMember, { member, part }
 }
 
 /** Uninstalls everything from a member, and reports what is left. */
-export function erase(context: Context, member: AdapterMember): Draft[][] {
+export function erase(context: Context, member: AdapterMember, { isWhole = false }: { readonly isWhole?: boolean } = {}): Draft[][] {
   const role = roleOf(member);
   const { request, distribution } = context;
   return [
@@ -63,7 +65,8 @@ export function erase(context: Context, member: AdapterMember): Draft[][] {
       run(context, member, {
         script: 'uninstall',
         title: `Uninstall ${distribution.program} from ${member.node.name}`,
-        arguments: [role, request.instance.id],
+        // Servers of a cluster that ends as a whole need not leave it one after the other.
+        arguments: [role, request.instance.id, isWhole ? 'whole' : 'alone'],
         deadline: '10m',
       }),
     ],

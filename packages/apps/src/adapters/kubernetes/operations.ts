@@ -5,12 +5,14 @@ import {
   configure,
   deliverAccess,
   deployAddons,
+  endpoint,
   form,
   install,
   joinAgents,
   joinServers,
   keepSettings,
   preflight,
+  shareCertificates,
   takeTokens,
   wait,
 } from './joining.ts';
@@ -36,6 +38,10 @@ export const change: Operation = (context) => {
   }
   joinServers(stages, context, joiningServers);
   joinAgents(stages, context, joiningAgents);
+  // Those that are there already learn of servers that have come or go.
+  const isOtherServer = joiningServers.length > 0 || unwanted.some(({ component }) => component === 'server');
+  const present = [...servers, ...agents].filter(({ hasJoined }) => hasJoined);
+  if (isOtherServer) stages.stage(...present.flatMap((member) => endpoint(context, member)));
   for (const member of unwanted) remove(stages, context, member);
   return stages.stage(...deployAddons(context, first)).stage(...deliverAccess(context, servers));
 };
@@ -49,7 +55,7 @@ export const reconcile: Operation = (context) => {
     .chains(
       members.map((member) => [
         ...install(context, member),
-        [configure(context, member)],
+        [configure(context, member), ...endpoint(context, member)],
         service(context, member, 'running'),
         form(context, member),
       ]),
@@ -91,8 +97,9 @@ export const repair: Operation = (context) => {
   stages
     .stage(...preflight(context, [member]))
     .chains([install(context, member)])
-    .stage(configure(context, member))
+    .stage(configure(context, member), ...endpoint(context, member))
     .stage(...service(context, member, 'running'))
+    .stage(...(isAgent ? [] : shareCertificates(context, member)))
     .stage(...form(context, member))
     .stage(wait(context, member, { code: isAgent ? 'AgentJoinTimeout' : 'ServerBootstrapTimeout' }));
   return isAgent ? stages : stages.stage(...deliverAccess(context, [member]));
@@ -132,7 +139,7 @@ export const decommission: Operation = (context) => {
   for (const group of [agents, servers])
     stages
       .stage(...group.flatMap((member) => service(context, member, 'stopped', { onFailure: 'continue' })))
-      .chains(group.map((member) => erase(context, member)));
+      .chains(group.map((member) => erase(context, member, { isWhole: true })));
   return stages;
 };
 

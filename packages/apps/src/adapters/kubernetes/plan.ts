@@ -1,7 +1,8 @@
 import { type AdapterMember, AdapterProblem, mostSteps, type Plan, type PlanRequest, type WantedSecret } from '../../adapter/contract.ts';
 import { snapshotOperations } from './catalog.ts';
 import { serversOf } from './config-request.ts';
-import { distributionOf } from './distribution.ts';
+import { type Distribution, distributionOf } from './distribution.ts';
+import { certificateKey } from './kubeadm-config.ts';
 import {
   change,
   decommission,
@@ -24,6 +25,9 @@ const secrets: readonly WantedSecret[] = [
   { name: 'token', bytes: 32, encoding: 'hex' },
   { name: 'agent-token', bytes: 32, encoding: 'hex' },
 ];
+
+const secretsOf = ({ needsForming }: Distribution): readonly WantedSecret[] =>
+  needsForming ? [...secrets, { name: certificateKey, bytes: 32, encoding: 'hex' }] : secrets;
 
 interface Described {
   readonly operation: Operation;
@@ -54,7 +58,8 @@ const changing = new Set(['deploy', 'change']);
 export function planOf(request: PlanRequest): Plan {
   const { instance, operation, facts, members } = request;
   const found = Object.hasOwn(operations, operation.type) ? operations[operation.type] : undefined;
-  const lacks = snapshotOperations.has(operation.type) && !distributionOf(instance.app).hasSnapshots;
+  const distribution = distributionOf(instance.app);
+  const lacks = snapshotOperations.has(operation.type) && !distribution.hasSnapshots;
   if (found === undefined || lacks) throw new AdapterProblem('OperationNotSupported', `this app has no operation ${operation.type}`);
   const isRemoval = operation.type === 'decommission';
   if (!isRemoval) {
@@ -71,7 +76,7 @@ export function planOf(request: PlanRequest): Plan {
   const names = (list: readonly AdapterMember[]): string[] => list.map(({ name }) => name);
   return {
     steps: steps.map((step) => ({ phase: found.during, ...step })),
-    secrets,
+    secrets: secretsOf(distribution),
     phase: found.phase,
     ...(isRemoval && { leaves: names(members) }),
     ...(changing.has(operation.type) && {

@@ -21,9 +21,10 @@ kubectl() {
   else "$program" kubectl "$@"; fi
 }
 
-# As the administrator of the cluster. Only servers can.
+# As the administrator of the cluster, at the API of this server. Only servers can.
 kubeadmin() {
-  kubectl --kubeconfig "$admin" "$@"
+  if [ "$program" = kubeadm ]; then kubectl --kubeconfig "$admin" --server https://127.0.0.1:6443 "$@"
+  else kubectl --kubeconfig "$admin" "$@"; fi
 }
 
 reported_version() {

@@ -5,6 +5,11 @@ set -eu
 node=$2 part=$3
 
 kubeadmin --request-timeout 10s get --raw /readyz > /dev/null || { echo "error: the API of this server is not ready" >&2; exit 55; }
+if [ "$part" = etcd ] && [ "$program" = kubeadm ]; then
+  # On the server that leaves.
+  kubeadm reset phase remove-etcd-member --force || { echo "error: the etcd member of $node is still there" >&2; exit 58; }
+  exit 0
+fi
 if [ "$part" = etcd ]; then
   [ -n "$(kubeadmin get node "$node" --ignore-not-found -o name)" ] || exit 0
   kubeadmin annotate node "$node" --overwrite "etcd.$program.cattle.io/remove=true"

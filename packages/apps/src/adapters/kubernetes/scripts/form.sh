@@ -38,7 +38,7 @@ rm -f "$mark"
 
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
-if [ "$role" = server ]; then
+if [ "$role" = server ] && ! grep -q '"kind": "JoinConfiguration"' "$own/config.yaml"; then
   kubeadm init --config "$own/config.yaml" > "$output" 2>&1 || {
     code=$?
     grep -v -e --token -e '[a-z0-9]\{6\}\.[a-z0-9]\{16\}' "$output" || :

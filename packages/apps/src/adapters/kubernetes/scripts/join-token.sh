@@ -1,9 +1,14 @@
 #!/bin/sh
-# Prints the token by which agents or servers join, or for kubeadm the hash of the authority of the cluster, which the tokens of the others contain.
+# Prints the token by which agents or servers join, or for kubeadm the hash of the authority of the cluster, which the tokens of the others contain. Or lets kubeadm share certificates.
 set -eu
 . ./common.sh
 kind=$2
 if [ "$program" = kubeadm ]; then
+  if [ "$kind" = certificates ]; then
+    kubeadm init phase upload-certs --upload-certs --config "$own/config.yaml" > /dev/null ||
+      { echo "error: kubeadm could not share the certificates of the cluster" >&2; exit 53; }
+    exit 0
+  fi
   if [ "$kind" = authority ]; then
     found=$(kubeadm token create --kubeconfig "$admin" --dry-run --print-join-command 2>/dev/null | sed -n 's/^.*--discovery-token-ca-cert-hash \(sha256:[0-9a-f]*\).*$/\1/p')
   else

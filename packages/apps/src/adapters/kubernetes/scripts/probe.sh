@@ -23,7 +23,7 @@ echo "version $(reported_version)"
 settings=$config/config.yaml
 [ "$program" != kubeadm ] || settings=$own/config.yaml
 if [ -f "$settings" ]; then
-  echo "config $(grep -vE '^((agent-)?token:|[[:space:]]*"(token":|sha256:))' "$settings" | sha256sum | cut -c 1-64)"
+  echo "config $(grep -vE '^((agent-)?token:|[[:space:]]*"(token":|certificateKey":|sha256:))' "$settings" | sha256sum | cut -c 1-64)"
 else
   echo 'config missing'
 fi

@@ -36,6 +36,7 @@ if command -v nft > /dev/null; then
   done
 fi
 
+! grep -qs 'cluster-[^ ]*\.capstan\.internal' /etc/hosts || residue /etc/hosts 'names of the cluster are still in it'
 [ "$program" != kubeadm ] || config="$config /var/lib/etcd"
 for path in $config /etc/rancher/node "$data" /var/lib/kubelet /var/lib/cni /run/k3s /run/flannel "$own"; do
   [ ! -e "$path" ] || residue "$path" 'is still there'

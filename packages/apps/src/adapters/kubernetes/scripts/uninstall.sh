@@ -2,7 +2,7 @@
 # Removes RKE2, k3s or kubeadm from a node with its own scripts, and then what these are known to leave behind.
 set -u
 . ./common.sh
-role=$2 instance=$3
+role=$2 instance=$3 extent=${4:-alone}
 
 # A node that the first check refused may have the cluster of somebody else.
 if [ "$(cat "$own/instance" 2> /dev/null)" != "$instance" ]; then
@@ -15,7 +15,9 @@ uninstall=$program-uninstall.sh
 [ "$program-$role" != k3s-agent ] || uninstall=k3s-agent-uninstall.sh
 if command -v "$uninstall" > /dev/null; then "$uninstall" || echo "$uninstall ended with exit code $?"; fi
 if [ "$program" = kubeadm ]; then
-  kubeadm reset --force --cleanup-tmp-dir --cri-socket unix:///run/containerd/containerd.sock || echo "kubeadm reset ended with exit code $?"
+  skipped=
+  [ "$extent" != whole ] || skipped=--skip-phases=remove-etcd-member
+  kubeadm reset --force $skipped --cleanup-tmp-dir --cri-socket unix:///run/containerd/containerd.sock || echo "kubeadm reset ended with exit code $?"
   # The folder stays: the containerd of the machine watches it.
   ls -A /etc/cni/net.d 2>/dev/null | grep -vxF -f "$own/networks.before" | while read -r file; do rm -rf "/etc/cni/net.d/$file"; done
   cat "$own/images.imported" 2>/dev/null | sort -u | while read -r image; do ctr --namespace k8s.io images remove --sync "$image" > /dev/null; done
@@ -66,6 +68,10 @@ fi
 [ "$program" = kubeadm ] || rm -rf /etc/cni/net.d
 rm -rf "$config" /etc/rancher/node "$data" /var/lib/kubelet /var/lib/cni /run/k3s /run/flannel /var/log/pods /var/log/containers
 rm -rf "/var/lib/capstan/apps/$instance"
+if grep -qsF "# capstan $instance" /etc/hosts; then
+  others=$(grep -vF "# capstan $instance" /etc/hosts || :)
+  printf '%s\n' "$others" > /etc/hosts
+fi
 rm -f "/var/log/$program.log" "/var/log/$program-server.log" "/var/log/$program-agent.log" "/usr/local/bin/$program" \
   "/usr/local/bin/$program-killall.sh" "/usr/local/bin/$program-uninstall.sh" "/usr/local/bin/$program-agent-uninstall.sh" \
   /etc/NetworkManager/conf.d/capstan-kubernetes.conf /etc/sysctl.d/90-capstan-kubernetes.conf

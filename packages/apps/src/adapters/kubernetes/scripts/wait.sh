@@ -31,6 +31,9 @@ give_up() {
 }
 
 if [ "$role" = server ]; then kubeconfig=$admin; else kubeconfig=$member; fi
+ask() {
+  if [ "$role" = server ]; then kubeadmin --request-timeout 5s "$@"; else kubectl --kubeconfig "$member" --request-timeout 5s "$@"; fi
+}
 told=
 problem=
 look() {
@@ -39,11 +42,11 @@ look() {
   [ -s "$kubeconfig" ] || return 1
   if [ "$role" = server ]; then
     code=41
-    problem=$(kubectl --kubeconfig "$kubeconfig" --request-timeout 5s get --raw /readyz 2>&1) || { problem="the API is not ready: $problem"; return 1; }
+    problem=$(ask get --raw /readyz 2>&1) || { problem="the API is not ready: $problem"; return 1; }
     rm -f "$own/forming"
   fi
   code=42
-  problem=$(kubectl --kubeconfig "$kubeconfig" --request-timeout 5s get node "$node" \
+  problem=$(ask get node "$node" \
     -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].message}' 2>&1) ||
     { problem="the cluster does not know the node $node yet: $problem"; return 1; }
   case $problem in
@@ -54,7 +57,7 @@ look() {
     ;;
   esac
   # A node counts as ready for a while after its kubelet has ended. This clock has stamped both times.
-  renewed=$(kubectl --kubeconfig "$kubeconfig" --request-timeout 5s --namespace kube-node-lease get lease "$node" -o 'jsonpath={.spec.renewTime}' 2>&1) ||
+  renewed=$(ask --namespace kube-node-lease get lease "$node" -o 'jsonpath={.spec.renewTime}' 2>&1) ||
     { problem="the kubelet of $node has no lease yet: $renewed"; return 1; }
   problem="the kubelet of $node was last heard of at $renewed"
   [ "$(printf '%s\n%s\n' "$renewed" "$began_at" | LC_ALL=C sort | head -n 1)" = "$began_at" ]
