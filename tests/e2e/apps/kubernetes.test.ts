@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { type Host, requireTool } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -23,10 +24,10 @@ describeUnless(await clusterProblem(), 'a self-managed cluster of k3s', () => {
   afterAll(() => owned.disposeAsync());
 
   const host = (allocation: string): Host => hosts.get(nodes[allocation]!)!;
-  /** The process of a server that has begun to write data. */
+  /** The process of a server whose etcd has a log, but may have nothing in it yet: without a remedy it would never start again. */
   const serverProcess = async (): Promise<number> => {
-    const look = 'test -d /var/lib/rancher/k3s/server/db/etcd && pgrep -of "^/usr/local/bin/k3s server"';
-    const { code, stdout } = await host('first').run(['sh', '-c', look]);
+    expect(existsSync(host('first').path('/var/lib/rancher/k3s/server/db/etcd/member/wal'))).toBe(true);
+    const { code, stdout } = await host('first').run(['pgrep', '-of', '^/usr/local/bin/k3s server']);
     expect(code).toBe(0);
     return Number(stdout);
   };
@@ -39,18 +40,15 @@ describeUnless(await clusterProblem(), 'a self-managed cluster of k3s', () => {
   test('is not deployed on a node that has files of an earlier cluster, and says which', async () => {
     host('first').write('/etc/rancher/node/password', 'of an earlier cluster');
     await platform.deploy('lab', { app: program, placement: { server_allocation_id: 'first', agent_allocation_ids: ['second'] } });
-    const { status } = await platform.status('lab', { lastErrors: [{ code: 'LeftoverState' }] });
+    const { status } = await platform.status('lab', { lastOperation: { state: 'failed' }, lastErrors: [{ code: 'LeftoverState' }] });
     expect(status?.lastErrors?.[0]?.output).toContain('/etc/rancher/node/password');
     await host('first').run(['rm', '-r', '/etc/rancher']);
   });
 
   test('is deployed when the cause is gone, though the server is killed on the way', async () => {
-    await vi.waitFor(async () => {
-      const { status } = await platform.instances().get('lab');
-      if (status?.lastOperation?.state === 'failed') await platform.retry('lab');
-      // Half-way: etcd has data. The node agent starts the service again.
-      await host('first').kill(await serverProcess());
-    }, halfWay);
+    await platform.retry('lab');
+    // The node agent starts the service again.
+    await vi.waitFor(async () => host('first').kill(await serverProcess()), { ...halfWay, interval: 5 });
     await platform.status('lab', { state: 'running', phase: 'ready', health: 'healthy', members: { total: 2, healthy: 2 } });
     expect(await kubectl('get', 'nodes', '-o', 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}')).toBe('True True');
   }, 300_000);
@@ -100,6 +98,7 @@ describeUnless(await clusterProblem(), 'a self-managed cluster of k3s', () => {
     const file = '/etc/rancher/k3s/config.yaml';
     const before = host('second').read(file);
     host('second').write(file, `${before}node-taint: ["of=somebody:NoExecute"]\n`, 0o600);
+    await platform.look();
     await vi.waitFor(() => expect(host('second').read(file)).toBe(before), halfWay);
     expect((await platform.operations('lab')).filter(({ spec }) => spec.type === 'reconcile')).toHaveLength(1);
   }, 200_000);

@@ -21,6 +21,8 @@ export class PlanRunner implements AsyncDisposable {
   readonly #hosts: ReadonlyMap<string, Host>;
   readonly #artifacts: ReadonlyMap<string, string>;
   readonly #services = new Map<string, HostProcess>();
+  /** Of the services, by the name of the host. */
+  readonly #commands = new Map<string, readonly string[]>();
 
   constructor(registration: AdapterRegistration, instance: AdapterInstance, { hosts, artifacts = new Map() }: RunnerOptions) {
     this.#registration = registration;
@@ -69,6 +71,13 @@ export class PlanRunner implements AsyncDisposable {
     return this.#services.get(this.host(member).name);
   }
 
+  /** kill -9 of the service of a member, which is started again, as the node agent does. */
+  async restart(member: string): Promise<void> {
+    const host = this.host(member);
+    await this.#services.get(host.name)?.kill();
+    this.#services.set(host.name, host.start('service', this.#commands.get(host.name)!));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const service of this.#services.values()) await service.kill();
   }
@@ -111,6 +120,7 @@ export class PlanRunner implements AsyncDisposable {
     { state, command = [] }: { readonly state: string; readonly command?: readonly string[] | undefined },
   ): Promise<void> {
     const present = this.#services.get(host.name);
+    this.#commands.set(host.name, command);
     if (state === 'running' && present?.running !== true) this.#services.set(host.name, host.start('service', command));
     if (state === 'running' || present === undefined) return;
     present.signal('SIGTERM');

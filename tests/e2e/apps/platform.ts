@@ -8,7 +8,9 @@ import {
   appKind,
   appMemberKind,
   appOperationKind,
+  type NodeTask,
   newObject,
+  nodeTaskKind,
 } from '@capstan/api';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import type { JsonObject } from '@capstan/machinery/objects';
@@ -124,6 +126,16 @@ export class AppPlatform implements AsyncDisposable {
     const { items } = await this.tenant.resource<AppOperation>(appOperationKind).in('default').list();
     const own = items.filter(({ spec }) => spec.instance === instance);
     return own.toSorted((one, other) => ((one.metadata.creationTimestamp ?? '') < (other.metadata.creationTimestamp ?? '') ? 1 : -1));
+  }
+
+  /** Has all members looked at now, instead of half a minute after the last time. */
+  async look(): Promise<void> {
+    const { items } = await this.platform.resource<NodeTask>(nodeTaskKind).list({ labelSelector: 'apps.capstan.dev/instance' });
+    for (const { metadata, spec } of items.filter(({ metadata: { labels } }) => labels?.['apps.capstan.dev/operation'] === undefined))
+      await this.platform
+        .resource<NodeTask>(nodeTaskKind)
+        .in(metadata.namespace)
+        .patch(metadata.name ?? '', { type: 'merge', patch: { spec: { attempt: spec.attempt + 1 } } });
   }
 
   /** Begins the failed steps of the last operation again. */
