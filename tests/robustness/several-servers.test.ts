@@ -65,7 +65,7 @@ await describeWith(['etcd'], 'several API servers on one etcd', () => {
     expect(codes).toEqual(expect.arrayContaining([10, 'ready']));
   });
 
-  test('accepts the tokens of one server on another, and corrects the URL of a server that has ended', async () => {
+  test('accepts the tokens and continue tokens of one server on another, and corrects the URL of a server that has ended', async () => {
     share('first', 'third');
     const first = await start('first');
     await using third = await start('third');
@@ -83,6 +83,14 @@ await describeWith(['etcd'], 'several API servers on one etcd', () => {
     const reviewed = await other.ask('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { type: 'application/json', value: review });
     expect((JSON.parse(reviewed.body) as { status: object }).status).toMatchObject({ authenticated: true });
     expect(await shardUrl(other)).toBe(urlOf(first));
+    const audit = async (at: ApiClient, query: string) =>
+      JSON.parse((await at.ask('GET', `/capstan/audit?limit=1&verb=create&${query}`)).body) as {
+        metadata: { continue?: string };
+        items: { objectRef: { resource: string; subresource?: string } }[];
+      };
+    const page = await audit(asked, 'resource=serviceaccounts');
+    const next = await audit(other, `resource=serviceaccounts&continue=${page.metadata.continue}`);
+    expect([page, next].flatMap(({ items }) => items.map(({ objectRef }) => objectRef.subresource ?? ''))).toEqual(['token', '']);
     await first.stop();
     await third.waitUntil('its own URL in the Shard', async () => (await shardUrl(other)) === urlOf(third));
   });

@@ -4,6 +4,7 @@ import { clientAuthorities } from '@capstan/pki';
 import { AppObjects } from '../app-access/members.ts';
 import { appReportsPage } from '../app-access/reports.ts';
 import { auditLog } from '../audit/log.ts';
+import { cursorKey } from '../audit/query/cursor.ts';
 import { AuditQueries } from '../audit/query/query.ts';
 import { Revocations } from '../authn/revocations.ts';
 import { Health } from '../handlers/health.ts';
@@ -68,7 +69,13 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     ['/metrics', (exchange) => exchange.send({ code: 200, type: metricsType, body: metrics.text() })],
     ['/metrics/slis', (exchange) => exchange.send({ code: 200, type: metricsType, body: health.indicators() })],
   ];
-  const auditQueries = new AuditQueries({ file: logFile, others: access.nodes.relays?.auditLogs });
+  const auditQueries = new AuditQueries({
+    file: logFile,
+    name: access.nodes.server,
+    others: access.nodes.relays?.auditLogs,
+    // All servers of an installation have this key.
+    key: cursorKey(pki.current.serviceAccounts.privateKey),
+  });
   const membership = membershipOf(access.nodes, { serving, pki, now }, options);
   const pipeline = new Pipeline({
     serving,

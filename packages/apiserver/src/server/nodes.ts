@@ -64,6 +64,8 @@ export interface Nodes {
   readonly logs: LogStore;
   readonly logReader: LogReader;
   readonly taskReader: TaskReader;
+  /** The name of this server among all. */
+  readonly server: string;
   /** Undefined if this server has no credentials for the others. */
   readonly relays: Relays | undefined;
 }
@@ -102,6 +104,7 @@ export function nodesOf(
   return {
     platform,
     identities,
+    server: own,
     relays,
     tunnels,
     logs,

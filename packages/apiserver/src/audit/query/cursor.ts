@@ -1,14 +1,26 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import { StatusError } from '@capstan/machinery';
 import type { Places } from './merge.ts';
 import type { LogPosition } from './scan.ts';
 
+const keyLength = 32;
+
+/** A key for tokens that every server with the same private key derives. */
+export function cursorKey(secret: KeyObject): Buffer {
+  const bytes = secret.export({ type: 'pkcs8', format: 'der' });
+  return Buffer.from(hkdfSync('sha256', bytes, Buffer.alloc(0), 'capstan audit continue token', keyLength));
+}
+
 /**
- * Where a query goes on, as text for its client. It is encrypted, because offsets would tell how much is written about others. It belongs to one process and
- * one workspace.
+ * Where a query goes on, as text for its client. It is encrypted, because offsets would tell how much is written about others. It belongs to one workspace, and
+ * to the servers that have the key.
  */
 export class Cursors {
-  readonly #key = randomBytes(32);
+  readonly #key: Buffer;
+
+  constructor(key: Buffer = randomBytes(keyLength)) {
+    this.#key = key;
+  }
 
   seal(places: Places, cluster: string): string {
     const nonce = randomBytes(12);

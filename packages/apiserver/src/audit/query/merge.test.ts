@@ -1,8 +1,10 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { cursorKey } from './cursor.ts';
 import { parseQuery } from './filter.ts';
 import { AuditLogReader } from './log-reader.ts';
 import { AuditQueries, type OtherLogs } from './query.ts';
@@ -30,22 +32,27 @@ const line = (second: number, id: string, workspace = 'w'): string =>
   })}\n`;
 
 /** A server for each log; the first is asked. The others are away if `away` says so. */
-function serversOf(logs: readonly string[], { budget = 1 << 20, away = new Set<string>() } = {}): AuditQueries {
+const serversOf = (logs: readonly string[], options?: { budget?: number; away?: Set<string> }): AuditQueries =>
+  allServersOf(logs, options)[0]!;
+
+function allServersOf(logs: readonly string[], { budget = 1 << 20, away = new Set<string>() } = {}): AuditQueries[] {
   const readers = logs.map((text, index) => {
     const file = join(directory, `${index}-${Math.random()}.log`);
     writeFileSync(file, text);
     return { file, reader: new AuditLogReader({ file, budget, concurrent: 100 }) };
   });
-  const others: OtherLogs = {
-    names: () => readers.slice(1).map((_, index) => `s${index + 1}`),
-    page: async (server, request) => {
-      if (away.has(server)) throw new Error('no answer');
-      // As in a relay: the page travels as JSON.
-      const page = await readers[Number(server.slice(1))]!.reader.page(JSON.parse(JSON.stringify(request)) as typeof request);
-      return JSON.parse(JSON.stringify(page)) as typeof page;
-    },
+  const names = readers.map((_, index) => `s${index}`);
+  const page: OtherLogs['page'] = async (server, request) => {
+    if (away.has(server)) throw new Error('no answer');
+    // As in a relay: the page travels as JSON.
+    const found = await readers[Number(server.slice(1))]!.reader.page(JSON.parse(JSON.stringify(request)) as typeof request);
+    return JSON.parse(JSON.stringify(found)) as typeof found;
   };
-  return new AuditQueries({ file: readers[0]!.file, budget, concurrent: 100, others });
+  const key = cursorKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+  return names.map((name, index) => {
+    const others = { names: () => names.filter((other) => other !== name), page };
+    return new AuditQueries({ file: readers[index]!.file, budget, concurrent: 100, name, key, others });
+  });
 }
 
 async function ask(queries: AuditQueries, parameters: Record<string, string> = {}, workspace?: string): Promise<List> {
@@ -90,6 +97,27 @@ describe('a query of several servers', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it('goes on at any server of the installation, also after it was started anew', async () => {
+    const logs = [line(1, 'a') + line(4, 'd'), line(2, 'b') + line(5, 'e'), line(3, 'c')];
+    const servers = allServersOf(logs);
+    const first = await ask(servers[0]!, { limit: '1' });
+    const second = await ask(servers[1]!, { limit: '2', continue: first.metadata.continue! });
+    const third = await ask(servers[2]!, { limit: '5', continue: second.metadata.continue! });
+    expect([first, second, third].map(ids)).toEqual([['e'], ['d', 'c'], ['b', 'a']]);
+    const stranger = allServersOf(logs)[0]!;
+    await expect(ask(stranger, { continue: first.metadata.continue! })).rejects.toMatchObject({ status: { code: 410 } });
+  });
+
+  it('cannot go on at a server that is alone and had another name', async () => {
+    const file = join(directory, 'renamed.log');
+    writeFileSync(file, line(1, 'a') + line(2, 'b'));
+    const key = Buffer.alloc(32, 1);
+    const token = (await ask(new AuditQueries({ file, name: 'old', key }), { limit: '1' })).metadata.continue!;
+    expect(ids(await ask(new AuditQueries({ file, name: 'old', key }), { continue: token }))).toEqual(['a']);
+    const renamed = ask(new AuditQueries({ file, name: 'new', key }), { continue: token });
+    await expect(renamed).rejects.toMatchObject({ status: { code: 410 } });
   });
 
   it('shows nothing twice, and nothing new, if servers write between two pages', async () => {

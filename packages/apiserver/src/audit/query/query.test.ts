@@ -159,7 +159,7 @@ describe('a query', () => {
     expect(JSON.stringify(items)).not.toContain('secret');
   });
 
-  it('cannot go on with a token of another workspace, another server or its own making', async () => {
+  it('cannot go on with a token of another workspace, another installation or its own making', async () => {
     writeFileSync(file, [event(0, 'mine'), event(1, 'mine'), event(2, 'mine')].join(''));
     const queries = new AuditQueries({ file });
     const token = (await ask(queries, { limit: '1' }, 'mine')).metadata.continue!;

@@ -14,28 +14,34 @@ export interface OtherLogs {
 
 export interface AuditQueriesOptions extends AuditLogOptions {
   readonly others?: OtherLogs | undefined;
+  /** The name by which the other servers know this one. */
+  readonly name?: string;
+  /** The key of tokens, from `cursorKey`. Without it, tokens are valid only here. */
+  readonly key?: Buffer | undefined;
 }
-
-/** The name of this server in tokens. */
-const own = '';
 
 /** Answers queries from the logs of all servers, newest events first. */
 export class AuditQueries {
   /** The log of this server, for the queries of others too. */
   readonly log: AuditLogReader;
   readonly #others: OtherLogs | undefined;
-  readonly #cursors = new Cursors();
+  readonly #name: string;
+  readonly #cursors: Cursors;
 
-  constructor({ others, ...options }: AuditQueriesOptions) {
+  constructor({ others, name = '', key, ...options }: AuditQueriesOptions) {
     this.log = new AuditLogReader(options);
     this.#others = others;
+    this.#name = name;
+    this.#cursors = new Cursors(key);
   }
 
   /** An EventList as JSON. It may have fewer events than asked for, and still say where to go on. It names servers whose events are missing. */
   async answer({ continue: token, ...query }: AuditQuery): Promise<string> {
     const scope = query.workspace ?? '';
     const places: Places | undefined = token === undefined ? undefined : this.#cursors.open(token, scope);
-    const servers = places === undefined ? [own, ...(this.#others?.names() ?? [])] : [...places.keys()];
+    const servers = places === undefined ? [this.#name, ...(this.#others?.names() ?? [])] : [...places.keys()];
+    // A server that is alone has been renamed since.
+    if (this.#others === undefined && !servers.includes(this.#name)) throw expired();
     const missing = new Map<string, 'missing'>();
     const pages = new Map<string, LogPage>();
     const read = async (server: string): Promise<void> => {
@@ -58,10 +64,10 @@ export class AuditQueries {
   /** Undefined if another server does not answer. */
   async #page(server: string, request: PageRequest): Promise<LogPage | undefined> {
     try {
-      return server === own ? await this.log.page(request) : await this.#others?.page(server, request);
+      return server === this.#name ? await this.log.page(request) : await this.#others?.page(server, request);
     } catch (error) {
       if (error instanceof PositionGone) throw expired();
-      if (server === own) throw error;
+      if (server === this.#name) throw error;
       return undefined;
     }
   }
