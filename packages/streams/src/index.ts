@@ -26,6 +26,6 @@ export { TunnelError, type TunnelFault } from './tunnel/error.ts';
 export { type KeeperOptions, TunnelKeeper } from './tunnel/keeper.ts';
 export { defaultLimits, type TunnelLimits, tunnelPath, tunnelProtocol, upgradedHeader, upgradeHeader } from './tunnel/protocol.ts';
 export { openTunnel, type Tunnel } from './tunnel/requesting.ts';
-export { bytesPerTurn, takeTurns } from './turns.ts';
+export { bytesPerTurn, mostWaiting, TurnTaker, takeTurns } from './turns.ts';
 export { acceptWebSocket, isHandshake, type UpgradeRequest } from './web-socket/accept.ts';
 export { WebSocketByteStream } from './web-socket/byte-stream.ts';

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from 'vitest';
 import { SpdyConnection } from './spdy/connection.ts';
 import { encodeDataHeader } from './spdy/frames.ts';
-import { bytesPerTurn, takeTurns } from './turns.ts';
+import { bytesPerTurn, TurnTaker, takeTurns, workPerMessage, workPerTurn } from './turns.ts';
 
 const opened: Socket[] = [];
 afterEach(() => {
@@ -76,4 +77,75 @@ test('a SPDY connection does too', async () => {
   const stream = connection.open({});
   const most = await mostPerTurn(socket, { total: size, count: (handle) => stream.on('data', (chunk: Buffer) => handle(chunk.length)) });
   expect(most).toBeLessThanOrEqual(allowed);
+});
+
+describe('all streams together', () => {
+  const perTurn = workPerTurn / workPerMessage;
+
+  test('leave each turn to others after a share of it, and go on in the order of arrival', async () => {
+    const handled: number[] = [];
+    const streams = Array.from(
+      { length: 300 },
+      (_, index) => new TurnTaker<number>((messages) => handled.push(...messages.map(() => index))),
+    );
+    await nextTurn();
+    for (const stream of streams) stream.add(0, 1);
+    const counts = [handled.length];
+    while (handled.length < streams.length) {
+      const before = handled.length;
+      await nextTurn();
+      counts.push(handled.length - before);
+    }
+    expect(Math.max(...counts)).toBeLessThanOrEqual(perTurn);
+    expect(counts[0]).toBe(perTurn);
+    expect(handled).toEqual(streams.map((_, index) => index));
+  });
+
+  test('handle messages of one stream that have waited at once, in order', async () => {
+    const batches: number[][] = [];
+    const other = new TurnTaker<number>(() => {});
+    const stream = new TurnTaker<number>((messages) => batches.push([...messages]));
+    await nextTurn();
+    other.add(0, workPerTurn);
+    for (const message of [1, 2, 3]) stream.add(message, 10);
+    expect([batches, stream.bytes]).toEqual([[], 30]);
+    await nextTurn();
+    await nextTurn();
+    expect([batches, stream.bytes]).toEqual([[[1, 2, 3]], 0]);
+  });
+
+  test('do not wait for a turn at their end', async () => {
+    const handled: string[] = [];
+    const other = new TurnTaker<string>(() => {});
+    const ended = new TurnTaker<string>((messages) => handled.push(...messages));
+    const cut = new TurnTaker<string>((messages) => handled.push(...messages));
+    await nextTurn();
+    other.add('', workPerTurn);
+    ended.add('last words', 1);
+    cut.add('never seen', 1);
+    ended.flush();
+    cut.clear();
+    expect(handled).toEqual(['last words']);
+    await nextTurn();
+    await nextTurn();
+    expect(handled).toEqual(['last words']);
+  });
+
+  test('go on after one of them fails', async () => {
+    const handled: string[] = [];
+    const failed = once(process, 'uncaughtException');
+    const other = new TurnTaker<string>(() => {});
+    const broken = new TurnTaker<string>(() => {
+      throw new Error('broken');
+    });
+    const stream = new TurnTaker<string>((messages) => handled.push(...messages));
+    await nextTurn();
+    other.add('', workPerTurn);
+    broken.add('', 1);
+    stream.add('after it', 1);
+    await failed;
+    await nextTurn();
+    await nextTurn();
+    expect(handled).toEqual(['after it']);
+  });
 });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { StatusError, status } from '@capstan/machinery';
-import { type NodeResponse, takeTurns } from '@capstan/streams';
+import { mostWaiting, type NodeResponse, TurnTaker, takeTurns } from '@capstan/streams';
 import type { Exchange } from '../http/exchange.ts';
 import type { OpenStream } from './open-streams.ts';
 
@@ -32,10 +32,14 @@ export async function relayBody(stream: OpenStream, { code, type, body }: { code
   };
   signal.addEventListener('abort', cut, { once: true });
   let isFull = false;
-  body.on('data', (chunk: Buffer) => {
-    stream.sent += chunk.length;
-    answer.write(chunk);
-    if (isFull || answer.pending <= mostPending) return;
+  const turns = new TurnTaker<Buffer>((chunks) => {
+    if (exchange.closed || signal.aborted) return;
+    for (const chunk of chunks) answer.write(chunk);
+    if (isFull) return;
+    if (answer.pending <= mostPending) {
+      if (body.isPaused()) body.resume();
+      return;
+    }
     isFull = true;
     body.pause();
     answer.onDrain(() => {
@@ -43,10 +47,15 @@ export async function relayBody(stream: OpenStream, { code, type, body }: { code
       body.resume();
     });
   });
-  takeTurns(body, () => !isFull);
+  body.on('data', (chunk: Buffer) => {
+    stream.sent += chunk.length;
+    turns.add(chunk, chunk.length);
+    if (turns.bytes >= mostWaiting) body.pause();
+  });
   body.resume();
   try {
     await ended(body);
+    turns.flush();
     answer.end();
   } catch {
     cut();

@@ -1,4 +1,5 @@
 import { Duplex } from 'node:stream';
+import { mostWaiting, TurnTaker } from '../turns.ts';
 import { type ChannelMessage, longestMessage, waitingMessages } from './channels.ts';
 
 const headerLength = 5;
@@ -59,24 +60,33 @@ export class FramedChannels extends Duplex {
     super({ objectMode: true, highWaterMark: waitingMessages });
     this.#stream = stream;
     const decoder = new FrameDecoder();
-    stream.on('data', (chunk: Buffer) => this.#receive(decoder, chunk));
+    const turns = new TurnTaker<Buffer>((chunks) => this.#receive(decoder, chunks));
+    stream.on('data', (chunk: Buffer) => {
+      turns.add(chunk, chunk.length);
+      if (turns.bytes >= mostWaiting) stream.pause();
+    });
     stream.on('end', () => {
+      turns.flush();
       if (decoder.isPartial) this.destroy(new FrameError('the stream ended within a frame'));
       else this.push(null);
     });
     stream.on('error', (error: Error) => this.destroy(error));
-    stream.on('close', () => this.destroy());
+    stream.on('close', () => {
+      turns.flush();
+      this.destroy();
+    });
   }
 
-  #receive(decoder: FrameDecoder, chunk: Buffer): void {
+  #receive(decoder: FrameDecoder, chunks: readonly Buffer[]): void {
     if (this.destroyed) return;
     let hasRoom = true;
     try {
-      for (const message of decoder.read(chunk)) hasRoom = this.push(message);
+      for (const chunk of chunks) for (const message of decoder.read(chunk)) hasRoom = this.push(message);
     } catch (error) {
       this.destroy(error as Error);
     }
     if (!hasRoom) this.#stream.pause();
+    else if (this.#stream.isPaused()) this.#stream.resume();
   }
 
   override _read(): void {

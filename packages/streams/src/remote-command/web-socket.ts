@@ -1,5 +1,6 @@
 import { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
+import { mostWaiting, TurnTaker } from '../turns.ts';
 import { sendAfterByte } from '../web-socket/send.ts';
 import { type ChannelMessage, channel, errorText, waitingMessages } from './channels.ts';
 
@@ -32,12 +33,23 @@ export class WebSocketChannels extends Duplex {
     super({ objectMode: true, highWaterMark: waitingMessages });
     this.#webSocket = webSocket;
     this.#protocol = protocol;
+    const turns = new TurnTaker<ChannelMessage>((messages) => {
+      let hasRoom = true;
+      for (const message of messages) hasRoom = this.destroyed || this.push(message);
+      if (!hasRoom) webSocket.pause();
+      else if (webSocket.isPaused) webSocket.resume();
+    });
     webSocket.on('message', (data: Buffer) => {
       const message = this.#decode(data);
-      if (message !== undefined && !this.destroyed && !this.push(message)) webSocket.pause();
+      if (message === undefined) return;
+      turns.add(message, data.length);
+      if (turns.bytes >= mostWaiting) webSocket.pause();
     });
     webSocket.on('error', (error) => this.destroy(error));
-    webSocket.on('close', () => this.destroy());
+    webSocket.on('close', () => {
+      turns.flush();
+      this.destroy();
+    });
     // Some clients wait for a first message to know that the command has started.
     this.#send({ channel: channel.stdout, payload: Buffer.alloc(0) }, () => {});
   }

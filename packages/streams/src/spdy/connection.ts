@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { TurnShare } from '../turns.ts';
+import { mostWaiting, TurnTaker } from '../turns.ts';
 import { FrameReader } from './frame-reader.ts';
 import { type ControlFrame, encodeControl, encodeDataHeader, goAwayStatus, initialWindowSetting, resetStatus } from './frames.ts';
 import { HeaderPacker, type Headers, HeaderUnpacker } from './header-block.ts';
@@ -51,8 +51,14 @@ export class SpdyConnection implements StreamCarrier {
   #peerWindow: number | undefined;
   #drained: (() => void)[] = [];
   #isReplying = false;
-  readonly #share = new TurnShare();
-  /** Waits for the next turn of the event loop. */
+  readonly #turns = new TurnTaker<Buffer>((chunks) => {
+    for (const chunk of chunks) this.#read(chunk);
+    if (this.#isResting) {
+      this.#isResting = false;
+      this.#resume();
+    }
+  });
+  /** Not read, because enough waits for its turn. */
   #isResting = false;
   #isGoing = false;
   #isClosed = false;
@@ -68,11 +74,11 @@ export class SpdyConnection implements StreamCarrier {
       { control: (frame) => this.#control(frame), data: (id, part, fin) => this.#data(id, part, fin) },
       this.#limits.headers + 16,
     );
-    transport.on('data', (chunk: Buffer) => this.#read(chunk));
+    transport.on('data', (chunk: Buffer) => this.#receive(chunk));
     transport.on('drain', () => this.#drain());
-    transport.on('end', () => this.#end(undefined));
-    transport.on('error', (error: Error) => this.#end(error));
-    transport.on('close', () => this.#end(undefined));
+    transport.on('end', () => this.#over(undefined));
+    transport.on('error', (error: Error) => this.#over(error));
+    transport.on('close', () => this.#over(undefined));
     if (options.windows === true)
       this.#write(encodeControl({ type: 'settings', values: new Map([[initialWindowSetting, defaultWindow]]) }));
   }
@@ -158,6 +164,20 @@ export class SpdyConnection implements StreamCarrier {
     if (this.#full.delete(stream)) this.#resume();
   }
 
+  #receive(chunk: Buffer): void {
+    if (this.#isClosed) return;
+    this.#turns.add(chunk, chunk.length);
+    if (this.#turns.bytes < mostWaiting) return;
+    this.#isResting = true;
+    this.#transport.pause();
+  }
+
+  /** Nothing more arrives. Everything that arrived before is read first. */
+  #over(error: Error | undefined): void {
+    this.#turns.flush();
+    this.#end(error);
+  }
+
   #read(chunk: Buffer): void {
     if (this.#isClosed) return;
     try {
@@ -167,17 +187,6 @@ export class SpdyConnection implements StreamCarrier {
     }
     if (this.#transport.writableLength > mostReplies && this.#isReplying) this.#transport.pause();
     this.#isReplying = false;
-    if (this.#share.use(chunk.length) && !this.#isResting && !this.#isClosed) this.#rest();
-  }
-
-  /** Lets others have their turn. */
-  #rest(): void {
-    this.#isResting = true;
-    this.#transport.pause();
-    setImmediate(() => {
-      this.#isResting = false;
-      this.#resume();
-    });
   }
 
   #data(streamId: number, part: Buffer, fin: boolean): void {
@@ -302,6 +311,7 @@ export class SpdyConnection implements StreamCarrier {
   #end(error: Error | undefined): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#turns.clear();
     const waiting = this.#drained;
     this.#drained = [];
     for (const next of waiting) next();
