@@ -7,13 +7,16 @@ import { get } from './get.ts';
 import { list } from './list.ts';
 import { memory, rest } from './memory.ts';
 import type { Profile } from './profile.ts';
-import { streams } from './streams.ts';
-import { tunnels } from './tunnels.ts';
+import { idleStreams, streams } from './streams.ts';
+import { idleTunnelStreams, tunnels } from './tunnels.ts';
 import { workspaces } from './workspaces.ts';
 
 /** By their name on the command line, in the order of a comparison. */
 export const profiles: ReadonlyMap<string, Profile> = new Map(
-  Object.entries({ rest, create, get, list, churn, memory, crd, crds, workspaces, bindings, streams, tunnels }),
+  Object.entries({
+    ...{ rest, create, get, list, churn, memory, crd, crds, workspaces, bindings, streams, tunnels },
+    ...{ 'idle-streams': idleStreams, 'idle-tunnel-streams': idleTunnelStreams },
+  }),
 );
 
 export function profileNamed(name: string): Profile {

@@ -4,6 +4,7 @@ import { residentMegabytes } from '../measure/memory.ts';
 import { processorSeconds } from '../measure/processor.ts';
 import { logOpener, openMany, talk, webSocketOpener } from '../streams/clients.ts';
 import { timeGets } from '../streams/gets.ts';
+import { measureIdle } from '../streams/idle.ts';
 import { type LoadNode, startNode } from '../streams/node.ts';
 import { freshNamespace, type Measurement, type Profile, type Subject } from './profile.ts';
 
@@ -26,7 +27,8 @@ export const streams: Profile = async (subject, amounts) => {
     { what: 'gets without streams: p99', value: alone.p99, unit: 'ms', better: 'lower' },
     ...busy,
     ...(await oneGigabyte(subject, node)),
-    ...(await idle(subject, node, { count: amounts.count ?? 1_000, before })),
+    { what: 'memory at the start', value: before, unit: 'MB', better: 'lower' },
+    ...(await idleCommands(subject, node, amounts.count ?? 1_000)),
   ];
 };
 
@@ -102,21 +104,14 @@ async function oneGigabyte({ address, pids }: Subject, { kubelet, pod }: LoadNod
   ];
 }
 
-async function idle(
-  { address, pids }: Subject,
-  { kubelet, pod }: LoadNode,
-  { count, before }: { count: number; before: number },
-): Promise<Measurement[]> {
-  const settled = residentMegabytes(pids) ?? Number.NaN;
-  const webSockets = await openMany(count, webSocketOpener(address, `${pod}/attach?stdin=1&stdout=1`));
-  while (kubelet.upgraded < count) await sleep(50);
-  await sleep(2_000);
-  const memory = residentMegabytes(pids) ?? Number.NaN;
-  for (const webSocket of webSockets) webSocket.terminate();
+/** Streams to a kubelet in which nothing happens. */
+export const idleStreams: Profile = async (subject, amounts) => {
+  await using node = await startNode(subject, freshNamespace());
+  return await idleCommands(subject, node, amounts.count ?? 10_000);
+};
+
+async function idleCommands(subject: Subject, { kubelet, pod }: LoadNode, count: number): Promise<Measurement[]> {
+  const measured = await measureIdle(subject, { paths: [`${pod}/attach?stdin=1&stdout=1`], count, name: 'idle commands' });
   while (kubelet.upgraded > 0) await sleep(50);
-  return [
-    { what: 'memory at the start', value: before, unit: 'MB', better: 'lower' },
-    { what: `memory with ${count} idle commands`, value: memory, unit: 'MB', better: 'lower' },
-    { what: 'of that for each', value: ((memory - settled) * 1024) / count, unit: 'KiB', better: 'lower' },
-  ];
+  return measured;
 }

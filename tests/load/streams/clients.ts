@@ -27,10 +27,11 @@ export function logOpener(address: Connection, pod: string): () => Promise<TLSSo
 }
 
 /** Attaches to the pod over WebSockets. */
-export function webSocketOpener({ host, port, certificate, key }: Connection, path: string): () => Promise<WebSocket> {
+export function webSocketOpener(address: Connection, path: string): () => Promise<WebSocket> {
+  // Made once: it takes longer than a handshake.
+  const identity = { rejectUnauthorized: false, secureContext: secureContext(address), perMessageDeflate: false };
   return async () => {
-    const identity = { rejectUnauthorized: false, ...(certificate && { cert: certificate }), ...(key && { key }) };
-    const webSocket = new WebSocket(`wss://${host}:${port}${path}`, ['v5.channel.k8s.io'], identity);
+    const webSocket = new WebSocket(`wss://${address.host}:${address.port}${path}`, ['v5.channel.k8s.io'], identity);
     await once(webSocket, 'open');
     webSocket.on('error', () => webSocket.terminate());
     return webSocket;

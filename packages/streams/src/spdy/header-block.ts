@@ -5,6 +5,7 @@ import { SpdyProtocolError } from './protocol-error.ts';
 /** Names in lower case. Several values of a name are joined with NUL on the wire, and here with a comma. */
 export type Headers = Readonly<Record<string, string>>;
 
+const nothing = Buffer.alloc(0);
 /** How far back deflate can refer. */
 const reach = 32 << 10;
 /** The zlib header for the usual window and level, followed by the id of a dictionary. */
@@ -23,15 +24,23 @@ const zlibHeader = Buffer.from([
  * and an idle connection needs no zlib state.
  */
 class History {
-  text: Buffer = dictionary;
+  /** In memory of its own: a slice of a shared buffer would keep all of that alive for as long as the connection is open. */
+  #added = nothing;
   isFresh = true;
 
+  get text(): Buffer {
+    return this.#added.length === 0 ? dictionary : lastOf(Buffer.concat([dictionary, this.#added]));
+  }
+
   add(more: Buffer): void {
-    const all = Buffer.concat([this.text, more]);
-    this.text = all.length > reach ? Buffer.from(all.subarray(all.length - reach)) : all;
+    const added = lastOf(Buffer.concat([this.#added, more]));
+    this.#added = Buffer.allocUnsafeSlow(added.length);
+    added.copy(this.#added);
     this.isFresh = false;
   }
 }
+
+const lastOf = (text: Buffer): Buffer => text.subarray(Math.max(0, text.length - reach));
 
 export class HeaderPacker {
   readonly #history = new History();

@@ -1,0 +1,24 @@
+import type { Connection } from '@capstan/testbed';
+import type { WebSocket } from 'ws';
+import { openMany, webSocketOpener } from './clients.ts';
+
+/** What the process that measures wants: so many more streams. */
+export interface IdleOrder {
+  readonly address: Connection;
+  readonly path: string;
+  readonly count: number;
+}
+
+/** Kept, so that they stay open until this process ends. */
+const open: WebSocket[] = [];
+
+process.on('message', ({ address, path, count }: IdleOrder) => {
+  openMany(count, webSocketOpener(address, path)).then(
+    (opened) => {
+      open.push(...opened);
+      process.send!({ opened: opened.length });
+    },
+    (error: Error) => process.send!({ error: error.message }),
+  );
+});
+process.on('disconnect', () => process.exit());
