@@ -28,6 +28,18 @@ test('looks at the cause of an error without a known code', () => {
   expect(explain(new Error('could not start', { cause: coded('EADDRINUSE', 'listen') }), context).reason).toBe('portInUse');
 });
 
+test('names the setting of a port that "capstan up" chose', () => {
+  const used = Object.assign(coded('EADDRINUSE', 'listen'), { port: 6444, address: '127.0.0.1' });
+  const ofRest = { ...context, port: 6444, portSetting: 'runtimeApi.listen.port' };
+  expect(explain(used, ofRest).message).toContain('with "capstan up": with runtimeApi.listen.port in its configuration file');
+});
+
+test('names the port that is used, also if it is not the main one', () => {
+  const used = Object.assign(coded('EADDRINUSE', 'listen'), { port: 10_259, address: '::1' });
+  const { message } = explain(used, { ...context, portSetting: 'runtimeApi.listen.port' });
+  expect(message).toContain('port 10259 on ::1 is used by another process. Choose another with --health-port, or stop');
+});
+
 test('keeps the stack of an unforeseen error', () => {
   const failure = explain(new TypeError('x is not a function'), context);
   expect(failure.reason).toBe('unexpected');

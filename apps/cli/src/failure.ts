@@ -36,6 +36,8 @@ export interface StartContext {
   readonly dataDirectory: string;
   readonly host: string;
   readonly port: number;
+  /** The setting of the port in the file of `capstan up`, whose own `--port` is that of the API server. */
+  readonly portSetting?: string | undefined;
 }
 
 /** Turns an error thrown during startup into one that the user can act on. */
@@ -49,14 +51,12 @@ export function explain(error: unknown, context: StartContext): Failure {
   return new Failure('unexpected', error instanceof Error ? (error.stack ?? message) : message, error);
 }
 
-function explainCode(code: string, error: unknown, { dataDirectory, host, port }: StartContext): [ExitReason, string] | undefined {
+function explainCode(code: string, error: unknown, context: StartContext): [ExitReason, string] | undefined {
+  const { dataDirectory, host, port } = context;
   const { message, syscall } = error as NodeJS.ErrnoException;
   switch (code) {
     case 'EADDRINUSE':
-      return [
-        'portInUse',
-        `port ${port} on ${host} is used by another process. Choose another with --port, or stop that process ("ss -ltnp sport = :${port}" shows it).`,
-      ];
+      return ['portInUse', explainUsedPort(error, context)];
     case 'EADDRNOTAVAIL':
       return ['usage', `this machine has no address ${host}. Give --host an address of this machine, such as 127.0.0.1.`];
     case 'locked':
@@ -99,4 +99,13 @@ function codes(error: unknown): string[] {
     if ('code' in current && typeof current.code === 'string') found.push(current.code);
   }
   return found;
+}
+
+/** The port may be another than that of the context, such as the one for health. */
+function explainUsedPort(error: unknown, { host, port, portSetting }: StartContext): string {
+  const { port: used = port, address = host } = error as { readonly port?: number; readonly address?: string };
+  const isMain = used === port;
+  const setting = portSetting === undefined || !isMain ? '' : ` (with "capstan up": with ${portSetting} in its configuration file)`;
+  const flag = isMain ? '--port' : '--health-port';
+  return `port ${used} on ${address} is used by another process. Choose another with ${flag}${setting}, or stop that process ("ss -ltnp sport = :${used}" shows it).`;
 }

@@ -66,7 +66,8 @@ function tell(message: string, code: number): number {
   return code;
 }
 
-const portOption = (): Option => new Option('-p, --port <number>', `port to listen on (default: ${defaultPort})`).argParser(parsePort);
+const portOption = (more = ''): Option =>
+  new Option('-p, --port <number>', `port to listen on (default: ${defaultPort})${more}`).argParser(parsePort);
 const hostOption = (): Option => new Option('--host <address>', 'address to listen on (default: 127.0.0.1)');
 const advertiseOption = (): Option =>
   new Option(
@@ -119,7 +120,7 @@ export function createProgram(): Command {
     .addOption(new Option('-c, --config <file>', 'YAML file with a section for each process; flags override it'))
     .addOption(dataDirectoryOption())
     .addOption(hostOption())
-    .addOption(portOption())
+    .addOption(portOption('; the REST API and the console use the two above it'))
     .addOption(advertiseOption())
     .addOption(etcdOption())
     .addOption(runtimeConfigOption())

@@ -23,7 +23,8 @@ export interface ConsoleServerFlags {
 export async function consoleServer(flags: ConsoleServerFlags): Promise<void> {
   const config: ProcessConfig<ConsoleConfig> =
     flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'console', consoleShape);
-  await runServer({ name: 'console', settings: settingsOf(flags, config), logFormat: flags.logFormat ?? config.logFormat }, serve);
+  const logFormat = flags.logFormat ?? config.logFormat;
+  await runServer({ name: 'console', section: 'console', settings: settingsOf(flags, config), logFormat }, serve);
 }
 
 async function serve({ settings, connection, write }: Run<ReturnType<typeof settingsOf>>, signal: AbortSignal): Promise<void> {

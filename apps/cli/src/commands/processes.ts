@@ -87,9 +87,13 @@ function consoleFor(flags: UpFlags, file: WholeConfig): ProcessDescription {
   };
 }
 
+/** Any free one if there is none above. */
 function portAbove(by: number, flags: UpFlags, file: WholeConfig): string {
-  return String((Number(flags.port ?? file.apiserver?.listen?.port ?? defaultPort) + by) % 65_536);
+  const port = Number(flags.port ?? file.apiserver?.listen?.port ?? defaultPort) + by;
+  return String(port > highestPort ? 0 : port);
 }
+
+const highestPort = 65_535;
 
 /** This machine as a node of its own fleet. Where several machines share a store, owners enrol those that shall be nodes. */
 function localNode({ dataDir, logFormat, gpus }: UpFlags, file: WholeConfig): ProcessDescription {

@@ -21,7 +21,8 @@ export interface RuntimeApiFlags {
 export async function runtimeApi(flags: RuntimeApiFlags): Promise<void> {
   const config: ProcessConfig<RuntimeApiConfig> =
     flags.config === undefined ? { settings: {} } : readProcessConfig(flags.config, 'runtimeApi', runtimeApiShape);
-  await runServer({ name: 'runtime-api', settings: settingsOf(flags, config), logFormat: flags.logFormat ?? config.logFormat }, serve);
+  const logFormat = flags.logFormat ?? config.logFormat;
+  await runServer({ name: 'runtime-api', section: 'runtimeApi', settings: settingsOf(flags, config), logFormat }, serve);
 }
 
 async function serve({ settings, connection, write }: Run<ReturnType<typeof settingsOf>>, signal: AbortSignal): Promise<void> {

@@ -10,6 +10,8 @@ import { shutdownSignal } from './shutdown.ts';
 interface Frame<S> {
   /** Name of the process. */
   readonly name: string;
+  /** The section of the configuration file that is about it. */
+  readonly section: string;
   readonly settings: S;
   readonly logFormat: LogFormat | undefined;
 }
@@ -25,7 +27,7 @@ type Serve<S> = (run: Run<S>, signal: AbortSignal) => Promise<void>;
 
 /** Runs a server in front of the API server in this process until a signal stops it. */
 export async function runServer<S extends StartContext & { readonly kubeconfigPath: string }>(
-  { name, settings, logFormat = 'text' }: Frame<S>,
+  { name, section, settings, logFormat = 'text' }: Frame<S>,
   serve: Serve<S>,
 ): Promise<void> {
   const signal = shutdownSignal();
@@ -36,7 +38,7 @@ export async function runServer<S extends StartContext & { readonly kubeconfigPa
       serve({ settings, connection, write }, stop),
     );
   } catch (error) {
-    throw explain(error, settings);
+    throw explain(error, { ...settings, portSetting: `${section}.listen.port` });
   }
   if (process.connected) process.disconnect();
 }
