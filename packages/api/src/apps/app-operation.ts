@@ -57,7 +57,12 @@ export const appOperationKind = defineKind({
       status: object('The operation as it is.', {
         ...progressFields,
         state: optional(progressFields.state),
-        steps: optional(keyedList('The steps. Those of a plan with more than 512 are shown in parts, one after the other.', step, { keys: ['id'], maxItems: 512 })),
+        steps: optional(
+          keyedList('The steps. Those of a plan with more than 512 are shown in parts, one after the other.', step, {
+            keys: ['id'],
+            maxItems: 512,
+          }),
+        ),
         errors: optional(lastErrors),
         observedGeneration: optional(integer('Generation of the instance that it works towards.', { minimum: 0 })),
         sequence: optional(integer('Its place among the operations of the instance, in the order in which they began.', { minimum: 1 })),
