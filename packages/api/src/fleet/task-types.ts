@@ -61,6 +61,9 @@ const serviceFields = {
   sha256: scriptFields.sha256,
   arguments: scriptFields.arguments,
   environment: optional(map('Environment of the program.', text('Value.', { maxLength: 32_768 }), { maxProperties: 128 })),
+  keepsProcesses: optional(
+    flag('Processes that the service started stay when it ends and is started again. They end when the service is stopped.'),
+  ),
 };
 
 const serviceEnsure = object('Keeps a service running or stopped.', serviceFields, {

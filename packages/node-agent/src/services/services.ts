@@ -10,6 +10,8 @@ import { type ProcessDriver, ProcessExists } from '../processes/driver.ts';
 export interface ServiceSpec {
   readonly command: readonly [program: string, ...args: string[]];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Whether processes that it started stay when it ends and is started again, as the jobs of a batch system do. They end when the service is stopped. */
+  readonly keepsProcesses?: true;
 }
 
 interface Stored extends ServiceSpec {
@@ -32,6 +34,8 @@ const grace = 10_000;
 /** In milliseconds: a process that ran this long restarts as if it had never failed. */
 const healthyAfter = 30_000;
 const outputLimit = 16 << 20;
+/** How many earlier runs of a service may have left processes. */
+const mostRuns = 16;
 
 interface Kept {
   readonly stored: Stored;
@@ -119,7 +123,7 @@ export class Services implements AsyncDisposable {
   async #follow(name: string, stored: Stored, signal: AbortSignal): Promise<void> {
     const { processes, log, backoff: limits = { base: 500, max: 60_000 } } = this.#options;
     const backoff = new Backoff(limits);
-    let next = 1 + Math.max(0, ...(await this.#idsOf(name, stored)).map((id) => Number(id.split('-').at(-1))));
+    let next = 1 + Math.max(0, ...(await this.#idsOf(name, stored)).map(numberOf));
     while (!signal.aborted) {
       let current = await this.#running(name, stored);
       const began = performance.now();
@@ -135,9 +139,12 @@ export class Services implements AsyncDisposable {
         await sleep(this.#interval, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       const state = await processes.find(current);
-      // Processes that it started may still run, and would be in the way of the next one.
-      await processes.kill(current, grace);
-      await processes.forget(current);
+      // Processes that it started may still run, and would be in the way of the next one, unless it is made for that.
+      const runs = stored.keepsProcesses === true ? (await this.#idsOf(name, stored)).sort(byNumber).slice(0, -mostRuns) : [current];
+      for (const id of runs) {
+        await processes.kill(id, grace);
+        await processes.forget(id);
+      }
       if (performance.now() - began >= healthyAfter) backoff.reset();
       const wait = backoff.next();
       log(
@@ -161,6 +168,9 @@ export class Services implements AsyncDisposable {
     return join(this.#options.directory, `${name}.json`);
   }
 }
+
+const numberOf = (id: string): number => Number(id.split('-').at(-1));
+const byNumber = (one: string, other: string): number => numberOf(one) - numberOf(other);
 
 function prefixOf(name: string, { version }: Stored): string {
   return `service-${createHash('sha256').update(name).digest('hex').slice(0, 20)}-${version}-`;

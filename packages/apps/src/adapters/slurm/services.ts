@@ -66,6 +66,8 @@ export function runService(cluster: Cluster, node: SlurmNode, { service, title, 
       script: serviceScript,
       arguments: [...args],
       ...(environment && { environment: { ...environment } }),
+      // Jobs go on while slurmd starts again, which finds them.
+      ...(service === 'slurm-node' && { keepsProcesses: true }),
     },
     code: 'ServiceFailed',
   };

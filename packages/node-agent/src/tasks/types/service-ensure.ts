@@ -28,9 +28,13 @@ export function serviceEnsure({ services, scripts, hasSystemd }: ServiceOptions)
     );
   };
   const specOf = async (parameters: Parameters, { reveal }: TaskContext): Promise<ServiceSpec> => {
-    const { command = [], script, sha256, arguments: more = [], environment } = parameters;
+    const { command = [], script, sha256, arguments: more = [], environment, keepsProcesses } = parameters;
     const [program = '', ...args] = script === undefined ? command : [await scriptFile(scripts, script, sha256), ...more];
-    return { command: [program, ...args], ...(environment && { environment: await reveal(environment) }) };
+    return {
+      command: [program, ...args],
+      ...(environment && { environment: await reveal(environment) }),
+      ...(keepsProcesses === true && { keepsProcesses }),
+    };
   };
   return taskType<'serviceEnsure'>({
     name: 'service.ensure',

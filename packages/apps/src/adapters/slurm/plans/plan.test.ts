@@ -50,6 +50,12 @@ test.each([
   expect(steps.find(({ id }) => id === `prepare-${member}`)?.task).toMatchObject({ arguments: ['0b1f', name, confinement, ...ports] });
 });
 
+test('keeps jobs when the daemon of a node ends', () => {
+  const { steps } = plan('deploy');
+  const keeping = steps.flatMap((step) => (step.type === 'service.ensure' && step.task.keepsProcesses === true ? [step.id] : []));
+  expect(keeping).toEqual(['run-node-lab-g1', 'run-node-lab-g2']);
+});
+
 test('has the accounting before the controller', () => {
   const deploy = plan('deploy', undefined, undefined, { accounting: true });
   expect(stageOf(deploy, 'accounting-lab-c1')).toBeLessThan(stageOf(deploy, 'run-controller-lab-c1'));
