@@ -58,6 +58,8 @@ export class NodeWorld implements AsyncDisposable {
     const enrolment = await plane.run('node', 'enroll', node, '--installed');
     const agent = host.start('agent', ['sh', '-c', `exec ${enrolment}`]);
     await isConnected(agent);
+    // A new project gets its kinds some time later.
+    await eventually('allocations', () => plane.run('allocation', 'list'));
     await plane.run('allocation', 'create', allocation, '--offering', 'machine', '--watch');
     return { plane, host, agent, owned: stack.move() };
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Cell, steps } from './cell.ts';
-import { isWrong, page, textOf } from './table.ts';
+import { clusterPart, isWrong, page, textOf, withPart } from './table.ts';
 
 const cell = (more: Partial<Cell> = {}): Cell => ({
   step: steps[0]!,
@@ -35,5 +35,14 @@ describe('the table', () => {
     [cell({ faults: ['something'] }), true],
   ])('knows what is broken', (one, wrong) => {
     expect(isWrong(one)).toBe(wrong);
+  });
+
+  test('keeps the part of the page that was not run', () => {
+    const [ledger, cluster] = [page([cell()]), clusterPart([cell({ step: { operation: 'deploy', name: 'wait' } })])];
+    const whole = withPart(ledger, cluster);
+    expect(whole).toContain('| deploy: prepare | completed |');
+    expect(whole).toContain('| deploy: wait | completed |');
+    expect(withPart(whole, ledger)).toBe(whole);
+    expect(withPart(whole, cluster)).toBe(whole);
   });
 });

@@ -25,17 +25,21 @@ export async function startClusterPlatform(
   const directory = owned.use(temporaryDirectory('release'));
   // The groups of pods can only be removed when their hosts are gone.
   const groups = owned.use(new AsyncDisposableStack());
-  const platform = owned.use(await AppPlatform.start());
-  const release = program === 'kubeadm' ? await buildKubeadmRelease(directory.path) : await buildRelease(program, directory.path);
-  await platform.addVersion(program, release.version, release.files);
-  const environment = await distributionEnvironment();
+  const build = program === 'kubeadm' ? buildKubeadmRelease(directory.path) : buildRelease(program, directory.path);
+  const [platform, release, environment] = await Promise.all([
+    AppPlatform.start().then((started) => owned.use(started)),
+    build,
+    distributionEnvironment(),
+  ]);
   const prepare = async (host: Host): Promise<void> => {
     groups.use(await prepareHost(host));
     if (program !== 'kubeadm') return;
     await startRuntime(host);
     writeKubeletPatch(host);
   };
-  const hosts = new Map<string, Host>();
-  for (const name of names) hosts.set(name, await platform.addNode(name, prepare, { environment }));
-  return { platform, hosts };
+  const [hosts] = await Promise.all([
+    Promise.all(names.map((name) => platform.addNode(name, prepare, { environment }))),
+    platform.addVersion(program, release.version, release.files),
+  ]);
+  return { platform, hosts: new Map(hosts.map((host) => [host.name, host])) };
 }

@@ -103,11 +103,12 @@ export class AppPlatform implements AsyncDisposable {
 
   /** Uploads the files of a version of an app, and names them in the catalog. */
   async addVersion(app: string, version: string, files: Readonly<Record<string, string>>): Promise<void> {
-    const artifacts: JsonObject[] = [];
-    for (const [name, path] of Object.entries(files)) {
-      const said = await this.run('artifact', 'add', path, '--name', name);
-      artifacts.push({ name, sha256: /[0-9a-f]{64}/.exec(said)![0] });
-    }
+    const artifacts = await Promise.all(
+      Object.entries(files).map(async ([name, path]): Promise<JsonObject> => {
+        const said = await this.run('artifact', 'add', path, '--name', name);
+        return { name, sha256: /[0-9a-f]{64}/.exec(said)![0] };
+      }),
+    );
     await vi.waitFor(() => this.platform.resource<App>(appKind).get(app), patience);
     const versions = [{ name: version, isDefault: true, artifacts }];
     await this.platform.resource<App>(appKind).patch(app, { type: 'merge', patch: { spec: { versions } } });

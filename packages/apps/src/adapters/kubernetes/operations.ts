@@ -128,19 +128,12 @@ export const start: Operation = (context) => {
     .stage(...agents.map((member) => wait(context, member, { code: 'AgentStartTimeout', onFailure: 'degrade' })));
 };
 
-/** The cluster ends as a whole, so nothing is drained. It works in every state that a deployment can be left in. */
+/** The cluster ends as a whole, so nothing is drained and all members end at once. It works in every state that a deployment can be left in. */
 export const decommission: Operation = (context) => {
-  const stages = new Stages();
   const { members } = context.request;
-  const [agents, servers] = [
-    members.filter(({ component }) => component === 'agent'),
-    members.filter(({ component }) => component === 'server'),
-  ];
-  for (const group of [agents, servers])
-    stages
-      .stage(...group.flatMap((member) => service(context, member, 'stopped', { onFailure: 'continue' })))
-      .chains(group.map((member) => erase(context, member, { isWhole: true })));
-  return stages;
+  return new Stages()
+    .stage(...members.flatMap((member) => service(context, member, 'stopped', { onFailure: 'continue' })))
+    .chains(members.map((member) => erase(context, member, { isWhole: true })));
 };
 
 export const drainMember: Operation = (context) => new Stages().stage(drain(context, theServer(context), theMember(context)));

@@ -202,15 +202,12 @@ test('refuses changes that would lose the cluster or that it cannot follow', () 
   expect(() => plan('decommission', { facts, instance: instanceOf({ version: 'v1.35.0+rke2r1' }) })).not.toThrow();
 });
 
-test('decommission removes everything from every member, agents first, and reports what is left', () => {
+test('decommission removes everything from all members at once, and reports what is left', () => {
   const found = plan('decommission', { members: [...cluster(), memberOf('agent', 4, { isWanted: false, state: 'failed' })] });
   expect(told(found)).toEqual([
-    ['gpu-2: stop', 'gpu-3: stop', 'gpu-4: stop'],
-    ['gpu-2: uninstall', 'gpu-3: uninstall', 'gpu-4: uninstall'],
-    ['gpu-2: residue', 'gpu-3: residue', 'gpu-4: residue'],
-    ['gpu-1: stop'],
-    ['gpu-1: uninstall'],
-    ['gpu-1: residue'],
+    ['gpu-1: stop', 'gpu-2: stop', 'gpu-3: stop', 'gpu-4: stop'],
+    ['gpu-1: uninstall', 'gpu-2: uninstall', 'gpu-3: uninstall', 'gpu-4: uninstall'],
+    ['gpu-1: residue', 'gpu-2: residue', 'gpu-3: residue', 'gpu-4: residue'],
   ]);
   expect(found.steps.filter(({ reportsResidue }) => reportsResidue)).toHaveLength(4);
   expect(found.leaves).toHaveLength(4);
