@@ -185,8 +185,19 @@ export class AppPlatform implements AsyncDisposable {
   }
 
   try(...args: string[]): Promise<CommandResult> {
+    return this.#start(process.execPath, capstanProgram, ...args);
+  }
+
+  /** Runs kubectl as the administrator, in the workspace of the last `capstan ws use`. */
+  async kubectl(program: string, ...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.#start(program, ...args);
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+    return stdout.trim();
+  }
+
+  #start(...command: string[]): Promise<CommandResult> {
     const environment = { KUBECONFIG: this.#directory.join('data/admin.kubeconfig'), HOME: this.#directory.path };
-    return this.network.run([process.execPath, capstanProgram, ...args], { timeout: 240_000, environment });
+    return this.network.run(command, { timeout: 240_000, environment });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
