@@ -15,7 +15,9 @@ import { profileNamed } from './profiles/named.ts';
 import type { Amounts, Measurement, Subject } from './profiles/profile.ts';
 import { start, startWithMany } from './profiles/start.ts';
 import { measureRest } from './rest/measure.ts';
+import { compareRuns } from './run/measure.ts';
 import { measureStock } from './stock/measure.ts';
+import { measureUnits } from './units/measure.ts';
 
 const usage = `Measures API servers with the same work, one after the other.
 
@@ -28,13 +30,15 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --profile allocations [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile agents [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile nomad [--count N] [--clients N] [--json]
+  npm run load -- --profile run [--count N] [--only nomad,podman] [--json]
   npm run load -- --profile rest-api [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile stock [--count N] [--rounds N] [--json]
+  npm run load -- --profile units [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile hostile [--store sqlite|etcd] [--seconds N] [--count N] [--only handshakes,lists]
   npm run load -- --profile fuzz [--store sqlite|etcd] [--minutes N] [--seed N] [--clients N]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
---only    profiles to compare, parts of the profile controllers, or attacks of the profile hostile (default: all). --clients, --count and --crds change their amounts;
+--only    profiles to compare, parts of the profile controllers, attacks of the profile hostile, or commands beside \`capstan run\` (default: all). --clients, --count and --crds change their amounts;
           --crds is the number of exports in the profile bindings, and of products that projects bind in the profile workspaces
 --rounds  how many runs to take the median of (default: one for --profile, three for --compare, where both servers take turns)
 --pids    processes whose memory counts besides the one that listens, such as etcd, for each kubeconfig in turn
@@ -75,8 +79,10 @@ else if (values.profile === 'placement') measurePlacements();
 else if (values.profile === 'allocations') await measureGrants();
 else if (values.profile === 'agents') await measureFleet();
 else if (values.profile === 'nomad') print(await compareNomad({ count: amounts.count, clients: amounts.clients }));
+else if (values.profile === 'run') for (const columns of await compareRuns({ count: amounts.count, only: only() })) print(columns);
 else if (values.profile === 'rest-api') await measureRestApi();
 else if (values.profile === 'stock') await measureWarmStarts();
+else if (values.profile === 'units') await measureManyUnits();
 else if (values.profile === 'hostile')
   process.stdout.write(
     await measureHostile({
@@ -153,6 +159,13 @@ async function measureWarmStarts(): Promise<void> {
   const measured: Measurement[][] = [];
   for (let round = 0; round < (rounds() ?? 1); round++) measured.push(await measureStock({ count: amounts.count }));
   print([{ name: 'stock', measurements: medians(measured) }]);
+}
+
+async function measureManyUnits(): Promise<void> {
+  const measured: Measurement[][] = [];
+  for (let round = 0; round < (rounds() ?? 1); round++)
+    measured.push(await measureUnits({ nodes: nodes(), count: amounts.count, clients: amounts.clients }));
+  print([{ name: 'units', measurements: medians(measured) }]);
 }
 
 function nodes(): number | undefined {

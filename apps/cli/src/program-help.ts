@@ -13,6 +13,12 @@ export function addHelp(program: Command): void {
     .addOption(new Option('-o, --output <format>', 'print JSON instead of lines').choices(['json']))
     .addOption(kubeconfigOption())
     .addOption(contextOption())
+    .addHelpText(
+      'after',
+      `${examples(['capstan doctor', ''], ['capstan doctor -o json', 'for programs'])}
+Each line that is not "ok" says what to install or to change. Nothing on this machine is changed.
+`,
+    )
     .action(async (flags: DoctorFlags) => {
       process.exitCode = await (await import('./doctor/doctor.ts')).examine(flags);
     });

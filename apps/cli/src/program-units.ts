@@ -99,10 +99,20 @@ function addReading(program: Command): void {
     .addOption(new Option('-a, --all', 'also those that have ended'))
     .addOption(new Option('-w, --watch', 'go on and print changes'))
     .addOption(outputOption())
+    .addHelpText(
+      'after',
+      examples(
+        ['capstan ps', ''],
+        ['capstan ps --all', 'also units that have ended, with their exit codes'],
+        ['capstan ps --watch', ''],
+        ['capstan ps -o json', 'for programs'],
+      ),
+    )
     .action(async (flags: ListFlags) => (await import('./units/list.ts')).listUnits(flags));
   addCommand(program, 'top', 'Show the processor time, memory and GPUs that running units use.')
     .addOption(new Option('-w, --watch', 'go on, and show new numbers'))
     .addOption(new Option('-o, --output <format>', 'another format than the table').choices(['json', 'yaml']).conflicts('watch'))
+    .addHelpText('after', examples(['capstan top', ''], ['capstan top --watch', ''], ['capstan top -o json', 'for programs']))
     .action(async (flags: TopFlags) => (await import('./units/top.ts')).topUnits(flags));
   addCommand(program, 'logs <unit>', 'Print the output of a unit.')
     .addOption(new Option('-f, --follow', 'go on until it has ended, also when the server restarts'))
@@ -114,11 +124,17 @@ function addReading(program: Command): void {
     .action(async (name: string, flags: LogFlags) => (await import('./units/logs.ts')).printLogs(name, flags));
   addCommand(program, 'events [unit]', 'List what happened to a unit, or to all.')
     .addOption(outputOption())
+    .addHelpText('after', examples(['capstan events train-1f2e', 'why it waits, and why it ended'], ['capstan events', 'of all units']))
     .action(async (name: string | undefined, flags: UnitOutputFlags) => (await import('./units/events.ts')).listEvents(name, flags));
   addCommand(program, 'wait <unit>', 'Wait until a unit has reached a state.')
     .addOption(new Option('--for <state>', 'the state').choices(['running', 'ready', 'ended', 'deleted']).default('ended'))
     .addOption(numbered('--timeout <seconds>', 'give up after so many seconds'))
-    .addHelpText('after', '\nThe exit code is that of the program for "ended", and 124 after the timeout.\n')
+    .addHelpText(
+      'after',
+      `${examples(['capstan wait train-1f2e', 'until it has ended'], ['capstan wait web --for ready --timeout 60', ''])}
+The exit code is that of the program for "ended", and 124 after the timeout.
+`,
+    )
     .action(async (name: string, flags: WaitFlags) => {
       process.exitCode = await (await import('./units/lifecycle.ts')).waitFor(name, flags);
     });
@@ -145,6 +161,7 @@ function addStreams(program: Command): void {
     });
   addCommand(program, 'attach <unit>', 'Connect this terminal with the program of a unit. Ctrl-] leaves it running.')
     .addOption(new Option('--no-stdin', 'send no input'))
+    .addHelpText('after', examples(['capstan attach train-1f2e', ''], ['capstan attach --no-stdin train-1f2e', 'only look']))
     .action(async (name: string, flags: UnitFlags & { stdin?: boolean }) => {
       process.exitCode = await (await import('./units/shell.ts')).attachTo(name, flags);
     });
@@ -177,6 +194,10 @@ function addLifecycle(program: Command): void {
   const noWait = (): Option => new Option('--no-wait', 'do not wait for its end');
   addCommand(program, 'stop <units...>', 'Stop units. Their GPUs are released; files in storages stay.')
     .addOption(noWait())
+    .addHelpText(
+      'after',
+      examples(['capstan stop train-1f2e', 'then "capstan start" or "capstan rm"'], ['capstan stop --no-wait web worker', '']),
+    )
     .action(async (names: string[], flags: StopFlags) => (await import('./units/lifecycle.ts')).stopUnits(names, flags));
   addCommand(
     program,
@@ -184,9 +205,11 @@ function addLifecycle(program: Command): void {
     'Start units again that were stopped or have ended. Files are uploaded again from the working directory.',
   )
     .addOption(new Option('--max-upload <amount>', 'how much may be uploaded (default: 512Mi)'))
+    .addHelpText('after', examples(['capstan start train-1f2e', ''], ['capstan start web worker', '']))
     .action(async (names: string[], flags: UnitFlags) => (await import('./units/lifecycle.ts')).startUnits(names, flags));
   addCommand(program, 'rm <units...>', 'Delete units that have ended.')
     .addOption(new Option('-f, --force', 'also those that run'))
     .addOption(noWait())
+    .addHelpText('after', examples(['capstan rm train-1f2e', ''], ['capstan rm --force web worker', 'stops them first']))
     .action(async (names: string[], flags: RemoveFlags) => (await import('./units/lifecycle.ts')).removeUnits(names, flags));
 }

@@ -14,5 +14,6 @@ export { echo } from './requests/echo.ts';
 export { type NodeHandlers, type NodeRoute, type RoutedRequest, refuse } from './requests/router.ts';
 export { type Identity as EngineIdentity, identify as identifyEngine } from './units/drivers/container/identify.ts';
 export { isUsable as isUsableEngine, usualSockets as engineSockets } from './units/drivers/container/open.ts';
+export type { RoomState, UnitDriver, UnitRoom } from './units/drivers/driver.ts';
 export { prefixVariable, restartCode } from './upgrade/launcher.ts';
 export { type DeclaredDirectory, parseDirectory } from './volumes/shared/directories.ts';

@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { buildCapstan, Child, capstanProgram, freePort, output, run, temporaryDirectory } from '@capstan/testbed';
 import { describeUnless, describeWith, type ToolPaths } from '@capstan/testbed/vitest';
@@ -17,6 +20,30 @@ const problem = process.getuid?.() !== 0 ? 'only root has units with users of th
 /** A web page at port 8080 of the unit, without any program but Perl. */
 const pages = `use IO::Socket; my $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 8080, Listen => 5, ReuseAddr => 1) or die;
 while (my $c = $s->accept) { my $l = <$c>; print $c "HTTP/1.0 200 OK\\r\\n\\r\\npage of the unit\\n"; close $c }`;
+
+/** The answer to a request for a page, over a connection that a SOCKS5 proxy makes. */
+async function throughSocks(proxy: number, host: string, port: number): Promise<string> {
+  const socket = connect(proxy, '127.0.0.1').setTimeout(10_000, () => socket.destroy(new Error('SOCKS: no answer')));
+  const chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const next = async (): Promise<Buffer> => {
+    const { value, done } = await chunks.next();
+    if (done === true) throw new Error('SOCKS: the connection was closed');
+    return value as Buffer;
+  };
+  try {
+    socket.write(Buffer.from([5, 1, 0]));
+    await next();
+    socket.write(Buffer.concat([Buffer.from([5, 1, 0, 3, host.length]), Buffer.from(host), Buffer.from([port >> 8, port & 255])]));
+    const [, code] = await next();
+    if (code !== 0) throw new Error(`SOCKS: the proxy answered ${code}`);
+    socket.write('GET / HTTP/1.0\r\n\r\n');
+    let answer = '';
+    for (let part = await chunks.next(); part.done !== true; part = await chunks.next()) answer += (part.value as Buffer).toString();
+    return answer;
+  } finally {
+    socket.destroy();
+  }
+}
 
 const title = 'OpenSSH reaches a unit';
 const needs = ['rsync', 'sftp-server', 'kubectl'] as const;
@@ -146,6 +173,21 @@ const suite = (tools: ToolPaths<(typeof needs)[number]>): void => {
       expect.stringContaining('expected localhost, which is the unit itself, found "10.0.0.1"'),
     ]);
     await forwarding.stop();
+  });
+
+  test('a shell that reads a script, and ports through SOCKS of the same connection, as editors need them', async () => {
+    const socks = await freePort();
+    const words = ['-F', configuration, '-T', '-D', String(socks), '-o', 'ConnectTimeout=30', 'web.capstan', 'sh'];
+    const child = spawn('ssh', words, { stdio: 'pipe', env: { ...process.env, ...environment }, timeout: 30_000 });
+    let printed = '';
+    child.stdout.setEncoding('utf8').on('data', (part: string) => (printed += part));
+    child.stdin.write('set -e; echo "$((6*7)) $(uname -s)"; mkdir -p /tmp/editor; echo ready\n');
+    await vi.waitFor(() => expect(printed).toBe('42 Linux\nready\n'), patience);
+    await vi.waitFor(async () => expect(await throughSocks(socks, 'localhost', 8080)).toMatch(/page of the unit\n$/), patience);
+    await expect(throughSocks(socks, '10.0.0.1', 80)).rejects.toThrow('SOCKS');
+    child.stdin.end('exit 4\n');
+    const [code] = (await once(child, 'close')) as [number | null];
+    expect(code).toBe(4);
   });
 
   test('says what is wrong: no such unit, no right to enter it', async () => {

@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { type JoinOptions, runAgent } from '@capstan/node-agent';
+import { PretendedPrograms } from './pretended-programs.ts';
 
 /** Sent by the parent once: the agents to run. */
 export interface Assignment {
   readonly directory: string;
   readonly declaredGpus: string;
   readonly joins: readonly { readonly node: string; readonly join: JoinOptions }[];
+  /** Units run no processes. */
+  readonly pretendsPrograms: boolean;
 }
 
 /** `at` is a time of `now` below. */
@@ -26,7 +29,7 @@ const runningLine = /^task (\S+), attempt .*: Running$/;
  * A process full of agents. They are real ones, with journals, watches, tunnels and Leases; only their GPUs are not sampled, which costs a machine of its own
  * and no server.
  */
-async function generate({ directory, declaredGpus, joins }: Assignment): Promise<void> {
+async function generate({ directory, declaredGpus, joins, pretendsPrograms }: Assignment): Promise<void> {
   const send = (report: Report): void => void process.send?.(report);
   const waiting = joins.values();
   const starting = Array.from({ length: atOnce }, async () => {
@@ -38,6 +41,7 @@ async function generate({ directory, declaredGpus, joins }: Assignment): Promise
         declaredGpus,
         handlers: {},
         signal: new AbortController().signal,
+        ...(pretendsPrograms && { units: { drivers: [new PretendedPrograms()] } }),
         gpuIntervals: { sample: hour, report: hour, absent: hour },
         log: (line) => {
           const at = now();

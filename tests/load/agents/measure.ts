@@ -1,19 +1,6 @@
-import { fork } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  authorityPath,
-  enrollmentToken,
-  type NodeEnrollment,
-  type NodeTask,
-  newObject,
-  nodeEnrollmentKind,
-  nodeNamespace,
-  nodeTaskKind,
-} from '@capstan/api';
+import { type NodeTask, nodeNamespace, nodeTaskKind } from '@capstan/api';
 import type { Client } from '@capstan/client';
-import type { JoinOptions } from '@capstan/node-agent';
-import { certificateFingerprint } from '@capstan/pki';
 import { Child, capstanProgram } from '@capstan/testbed';
 import { shared } from '../client/shared.ts';
 import { Latencies } from '../measure/latencies.ts';
@@ -21,7 +8,8 @@ import { residentMegabytes } from '../measure/memory.ts';
 import { processorSeconds } from '../measure/processor.ts';
 import type { Measurement } from '../profiles/profile.ts';
 import { ControlPlane } from './control-plane.ts';
-import { type Assignment, now, type Report } from './generator.ts';
+import { now } from './generator.ts';
+import { type Agents, startAgents } from './many.ts';
 
 export interface AgentAmounts {
   /** How many agents. */
@@ -44,7 +32,7 @@ export async function measureAgents({ nodes = 1_000, count = 1_000, clients = 10
   await sleep(rest);
   const before = await shares(plane);
   const memory = residentMegabytes([plane.server]) ?? Number.NaN;
-  using agents = await startAgents(plane, nodes);
+  using agents = await startAgents(plane, { count: nodes });
   await sleep(rest);
   const grown = (residentMegabytes([plane.server]) ?? Number.NaN) - memory;
   const after = await shares(plane);
@@ -79,60 +67,6 @@ async function shares({ server, controllers }: ControlPlane): Promise<{ readonly
   await sleep(watched);
   const share = (pid: number, from: number): number => ((processorSeconds([pid]) - from) / (watched / 1000)) * 100;
   return { server: share(server, used[0]), controllers: share(controllers, used[1]) };
-}
-
-interface Agents extends Disposable {
-  readonly nodes: readonly string[];
-  /** How long it took until all had joined. */
-  readonly seconds: number;
-  /** Called with each task that an agent has reported as running. */
-  onRunning: (task: string, at: number) => void;
-}
-
-async function startAgents(plane: ControlPlane, count: number): Promise<Agents> {
-  const joins = await inviteMany(plane.platform, count);
-  const child = fork(new URL('./generator.ts', import.meta.url), { execArgv: ['--max-old-space-size=4096'] });
-  const began = performance.now();
-  const agents: Agents = {
-    nodes: joins.map(({ node }) => node),
-    seconds: 0,
-    onRunning: () => {},
-    [Symbol.dispose]: () => void child.kill('SIGKILL'),
-  };
-  const all = Promise.withResolvers<void>();
-  let connected = 0;
-  child.on('exit', (code) => all.reject(new Error(`the generator ended with ${code}`)));
-  child.on('message', (report: Report) => {
-    if (report.kind === 'running') agents.onRunning(report.task, report.at);
-    else if (report.kind === 'failed') all.reject(new Error(report.message));
-    else if (++connected === count) all.resolve();
-  });
-  child.send({ directory: plane.directory.join('agents'), declaredGpus: plane.declaredGpus(), joins } satisfies Assignment);
-  try {
-    await all.promise;
-  } catch (error) {
-    agents[Symbol.dispose]();
-    throw error;
-  }
-  return Object.assign(agents, { seconds: (performance.now() - began) / 1000 });
-}
-
-async function inviteMany(platform: Client, count: number): Promise<{ node: string; join: JoinOptions }[]> {
-  const { text } = await platform.under('/').raw({ method: 'GET', path: authorityPath });
-  const { origin: server } = new URL(platform.connection.server);
-  const enrollments = platform.resource<NodeEnrollment>(nodeEnrollmentKind);
-  const joins: { node: string; join: JoinOptions }[] = [];
-  await shared(
-    Array.from({ length: count }, (_, index) => `load-${index}`),
-    20,
-    async (node) => {
-      const secret = randomBytes(32).toString('base64url');
-      const spec = { node, secretHash: createHash('sha256').update(secret).digest('hex'), expiresAt: '2999-01-01T00:00:00Z' };
-      await enrollments.create(newObject(nodeEnrollmentKind, { metadata: { name: node }, spec }));
-      joins.push({ node, join: { server, token: enrollmentToken(node, secret), authorityHash: certificateFingerprint(text) } });
-    },
-  );
-  return joins;
 }
 
 /** Tasks for one agent after the other, some at once. Each counts from the request that creates it to the answer to the report that it runs. */

@@ -16,3 +16,8 @@ test('takes the median of each row', () => {
 test('keeps the numbers of a single round', () => {
   expect(medians([round(7, 3)])).toEqual(round(7, 3));
 });
+
+test('takes the median of the rounds that have the row', () => {
+  const [creates, errors] = round(900, 5) as [Measurement, Measurement];
+  expect(medians([[errors], [creates, { ...errors, value: 3 }], [creates]])).toEqual([{ ...errors, value: 5 }]);
+});

@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import {
   type GPUUnit,
   gpuUnitKind,
@@ -11,7 +10,7 @@ import {
 } from '@capstan/api';
 import { Child, capstanProgram, output } from '@capstan/testbed';
 import { ControlPlane } from '../agents/control-plane.ts';
-import { makeProject } from '../stock/project.ts';
+import { makeProject, projectKubeconfig } from '../stock/project.ts';
 import { eventually, type Peer, printTime, timeIn, timeInFile, writeTime } from './peer.ts';
 
 const node = 'n1';
@@ -72,9 +71,7 @@ function tasksOf(plane: ControlPlane): Orders {
 
 async function unitsOf(plane: ControlPlane): Promise<Orders> {
   const tenant = await makeProject(plane);
-  const kubeconfig = plane.directory.join('tenant.kubeconfig');
-  const text = readFileSync(plane.kubeconfig, 'utf8');
-  writeFileSync(kubeconfig, text.replace(/(server: https:\/\/[^/\s]+)\S*/g, '$1/clusters/root:main:load'), { mode: 0o600 });
+  const kubeconfig = projectKubeconfig(plane);
   const units = tenant.resource<GPUUnit>(gpuUnitKind).in('default');
   // Without a limit of processor time, as jobs of raw_exec have none.
   const memory = '64Mi';

@@ -22,7 +22,10 @@ export async function measureStock({ count = 20 }: { readonly count?: number | u
     await plane.platform
       .resource<Offering>(offeringKind)
       .create(
-        newObject(offeringKind, { metadata: { name }, spec: { gpu: { count: 1 }, cpu: '1', memory: '1Gi', stock: { units } } }) as Offering,
+        newObject(offeringKind, {
+          metadata: { name },
+          spec: { gpu: { count: 1 }, cpu: '500m', memory: '1Gi', stock: { units } },
+        }) as Offering,
       );
   const runs = { cold: new Latencies(count), warm: new Latencies(count) };
   // The first of each is not counted: code is compiled while it runs.

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type GPUUnit, gpuUnitKind, type Workspace, workspaceKind } from '@capstan/api';
 import { type Client, isForbidden, isNotFound } from '@capstan/client';
@@ -5,7 +6,7 @@ import { ignoring } from '@capstan/controller';
 import type { ControlPlane } from '../agents/control-plane.ts';
 
 const project = 'load';
-const longest = 60_000;
+const longest = 300_000;
 const pause = 20;
 
 /** Creates the project `root:main:load`, and waits until it serves units. */
@@ -27,7 +28,15 @@ export async function makeProject({ platform }: ControlPlane): Promise<Client> {
   return tenant;
 }
 
-export async function until(what: string, check: () => Promise<boolean>): Promise<void> {
-  for (const began = performance.now(); !(await check()); await sleep(pause))
+/** A kubeconfig for that project. */
+export function projectKubeconfig(plane: ControlPlane): string {
+  const file = plane.directory.join('tenant.kubeconfig');
+  const text = readFileSync(plane.kubeconfig, 'utf8');
+  writeFileSync(file, text.replace(/(server: https:\/\/[^/\s]+)\S*/g, `$1/clusters/root:main:${project}`), { mode: 0o600 });
+  return file;
+}
+
+export async function until(what: string, check: () => Promise<boolean>, every = pause): Promise<void> {
+  for (const began = performance.now(); !(await check()); await sleep(every))
     if (performance.now() - began > longest) throw new Error(`waited in vain until ${what}`);
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GPUUnit } from '@capstan/api';
 import { ApiError, isNotFound } from '@capstan/client';
+import { Backoff } from '@capstan/machinery';
 import { exitCodes, Failure } from '../failure.ts';
 import type { Progress } from './progress.ts';
 import { interrupted, onInterrupt } from './signals.ts';
@@ -89,6 +90,7 @@ export class Foreground {
   async #uploadWhenAwaited(): Promise<void> {
     const { listing, progress } = this.#options;
     if (listing === undefined) return;
+    const early = new Backoff(earlyPauses);
     for (;;) {
       await this.#until((unit) => isOver(unit) || awaitsFiles(unit) || isBeyondUpload(unit));
       if (!awaitsFiles(this.#latest)) return;
@@ -104,13 +106,14 @@ export class Foreground {
         if (this.#over.signal.aborted) return;
         // The Pod may not show the container yet, or the node is not connected at the moment.
         if (!isPassing(error) && !isEarly(error)) throw error;
-        await sleep(300);
+        await sleep(early.next());
       }
     }
   }
 
   /** Prints the log until the unit has ended. */
   async #output(): Promise<void> {
+    const early = new Backoff(earlyPauses);
     const log = new UnitLog(this.#pod, { follow: true, signal: this.#over.signal, onTrouble: (reason) => this.#trouble('log', reason) });
     while (!isOver(this.#latest)) {
       const runs = runsOf(this.#latest);
@@ -118,7 +121,7 @@ export class Foreground {
         await this.#orOver(log.read());
       } catch (error) {
         if (!isEarly(error)) throw error;
-        await sleep(300);
+        await sleep(early.next());
         continue;
       }
       // The program has ended, or is started again.
@@ -129,13 +132,14 @@ export class Foreground {
 
   /** Whatever of the log was not followed: all of it if the program ended before anybody could. */
   async #printRest(log: UnitLog): Promise<void> {
+    const early = new Backoff(earlyPauses);
     for (let tries = 0; tries < restTries; tries++) {
       try {
         return await log.finish();
       } catch (error) {
         // The Pod of a program that ended at once may not show it yet.
         if (!isEarly(error) && !isPassing(error)) break;
-        await sleep(restInterval);
+        await sleep(early.next());
       }
     }
     if (!log.hasBegun) for (const line of lastLinesOf(this.#latest)) process.stdout.write(`${line}\n`);
@@ -174,6 +178,7 @@ export class Foreground {
       for await (const seen of watchUnit(units, {
         name,
         uid,
+        from: unit,
         signal: stop.signal,
         onTrouble: (reason) => this.#trouble('watch', reason),
       })) {
@@ -236,9 +241,10 @@ export class Foreground {
   }
 }
 
-/** How often, and after how many milliseconds, the rest of a log is asked for again. */
+/** How often the rest of a log is asked for again. */
 const restTries = 20;
-const restInterval = 150;
+/** In milliseconds, between two requests for something that is there in a moment. */
+const earlyPauses = { base: 20, max: 300 };
 
 const runsOf = ({ status }: GPUUnit): string => `${status?.run ?? 0} ${status?.restarts ?? 0}`;
 

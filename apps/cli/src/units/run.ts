@@ -4,7 +4,7 @@ import { Foreground } from './foreground.ts';
 import { defaultOffering } from './offering-choice.ts';
 import { Progress } from './progress.ts';
 import { nameFor, programOf, resourcesOf, type SpecFlags } from './spec.ts';
-import { answered, openUnits, type UnitFlags, type Units, untilServed } from './units.ts';
+import { answered, mayBeServedLater, openUnits, type UnitFlags, type Units, untilServed } from './units.ts';
 import { filesToUpload } from './upload/working-directory.ts';
 
 export interface RunFlags extends UnitFlags, SpecFlags {
@@ -32,11 +32,17 @@ export async function runUnit(command: readonly string[], flags: RunFlags): Prom
   const found = flags.upload ? filesToUpload(process.cwd(), flags.maxUpload, progress) : undefined;
   const listing = found?.entries.length === 0 ? undefined : found;
   using units = openUnits(flags);
-  await untilServed(units, { onWait: () => progress.show('Waiting: the project is being set up') });
-  const offering = resources === undefined ? (flags.offering ?? (await defaultOffering(units))) : undefined;
-  const unit = await create(units, {
-    metadata: { name: flags.name ?? nameFor(command, flags.image), namespace: units.namespace },
-    spec: { ...program, ...(offering === undefined ? { resources } : { offering }), upload: listing !== undefined },
+  const order = async (): Promise<GPUUnit> => {
+    const offering = resources === undefined ? (flags.offering ?? (await defaultOffering(units))) : undefined;
+    return create(units, {
+      metadata: { name: flags.name ?? nameFor(command, flags.image), namespace: units.namespace },
+      spec: { ...program, ...(offering === undefined ? { resources } : { offering }), upload: listing !== undefined },
+    });
+  };
+  const unit = await order().catch(async (error: unknown) => {
+    if (!mayBeServedLater(error)) throw error;
+    await untilServed(units, { onWait: () => progress.show('Waiting: the project is being set up') });
+    return order();
   });
   const { name = '' } = unit.metadata;
   const foreground = new Foreground({ units, unit, listing, progress, tty: flags.tty === true });

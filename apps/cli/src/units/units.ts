@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type GPUUnit, gpuUnitKind, platformWorkspace } from '@capstan/api';
-import { ApiError, type Client, isNotFound, type Resource } from '@capstan/client';
+import { ApiError, type Client, isForbidden, isNotFound, type Resource } from '@capstan/client';
 import { Failure } from '../failure.ts';
 import type { OutputFormat } from '../output.ts';
 import { type ConnectionFlags, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
@@ -66,6 +66,12 @@ const isServedBy = (client: Client): Promise<boolean> =>
       () => true,
       () => false,
     );
+
+/** Whether a request may have failed because its workspace has no units yet. */
+export function mayBeServedLater(error: unknown): boolean {
+  const cause = error instanceof Failure ? error.cause : error;
+  return isForbidden(cause) || (isNotFound(cause) && ((cause as ApiError).status.details?.name ?? '') === '');
+}
 
 /** A project gets its APIs some seconds after it was made, such as those of the first start. Waits for them, and not at all in workspaces that never have any. */
 export async function untilServed(

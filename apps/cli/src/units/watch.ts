@@ -8,6 +8,8 @@ export interface WatchUnitOptions {
   readonly name: string;
   /** The same object, or any of the name if absent. */
   readonly uid?: string | undefined;
+  /** A state that is known already, such as the answer to its creation: it is not read again. */
+  readonly from?: KubeObject | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called when the server cannot be reached, and with undefined when it can again. */
   readonly onTrouble?: ((reason: string | undefined) => void) | undefined;
@@ -20,15 +22,17 @@ export const watchUnit = (units: Units, options: WatchUnitOptions): AsyncGenerat
 /** The same for any object. */
 export async function* watchObject<T extends KubeObject>(
   resource: Resource<T>,
-  { name, uid, signal, onTrouble }: WatchUnitOptions,
+  { name, uid, from, signal, onTrouble }: WatchUnitOptions,
 ): AsyncGenerator<T, void, undefined> {
   const backoff = new Backoff({ base: 200, max: 3_000, random: Math.random });
   const isSame = (object: T): boolean => uid === undefined || object.metadata.uid === uid;
   let isTroubled = false;
+  let known = from as T | undefined;
   const isStopped = (): boolean => signal?.aborted === true;
   while (!isStopped()) {
     try {
-      const found = await resource.get(name, { signal });
+      const found = known ?? (await resource.get(name, { signal }));
+      known = undefined;
       if (isTroubled) onTrouble?.(undefined);
       isTroubled = false;
       backoff.reset();

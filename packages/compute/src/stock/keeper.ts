@@ -14,6 +14,7 @@ import type { FleetCopy } from '../allocations/fleet-copy.ts';
 import { type PassQuota, placedAmount } from '../allocations/quota.ts';
 import type { Known, Tenants } from '../allocations/tenants.ts';
 import type { WorkspacePaths } from '../allocations/workspaces.ts';
+import { both } from '../reconciling/both.ts';
 import { isSameMark, newEntry, type WarmUnit, wantedStock } from './mark.ts';
 import { isUsable, nextStock, type StockPlan } from './next-stock.ts';
 import type { Promised, Shelf, WarmOrder } from './stockroom.ts';
@@ -107,7 +108,7 @@ export class StockKeeper implements Shelf {
     const promising: Promising = { unit, path: path ?? order.cluster, isBooked: false };
     this.#promises.set(key, promising);
     return {
-      take: async (allocation) => {
+      take: async (allocation, onBooked) => {
         const { name = '', namespace = '', uid = '' } = allocation.metadata;
         const { cluster } = order;
         const reference = { cluster, namespace, name, uid: asAllocationId(uid), ...(path !== undefined && { path }) };
@@ -117,7 +118,7 @@ export class StockKeeper implements Shelf {
         const { devices, cpu, memory, exclusive = false } = entry;
         const parts = [{ node: unit.node, devices, cpu, memory }];
         const attempt = { allocation: reference, name: entry.attempt, parts, exclusive, entries: new Map([[unit.node, entry]]) };
-        return await this.#options.confirm({ uid, allocation, place }, attempt, signal());
+        return both(this.#options.confirm({ uid, allocation, place }, attempt, signal()), onBooked(unit.node));
       },
       [Symbol.dispose]: () => {
         this.#promises.delete(key);

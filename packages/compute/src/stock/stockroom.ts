@@ -12,8 +12,11 @@ export interface WarmOrder {
 
 /** A warm unit that nobody else gets until this is disposed of. The scheduler leaves the allocation alone until then. */
 export interface Promised extends Disposable {
-  /** Gives it to the allocation, and returns the allocation as it is then; undefined if it could not be had. */
-  take(allocation: Allocation): Promise<Allocation | undefined>;
+  /**
+   * Gives it to the allocation, and returns the allocation as it is then; undefined if it could not be had. `onBooked` is called with the node as soon as it is booked,
+   * while the allocation is told about it.
+   */
+  take(allocation: Allocation, onBooked: (node: string) => Promise<void>): Promise<Allocation | undefined>;
 }
 
 /** Gives warm units away. */

@@ -210,10 +210,19 @@ function start(scene: Scene, missing: readonly Place[]): Step {
   if (before.length > 0) return tidy(scene) ?? wait(soonestFence(scene, before));
   const allocation = allocationOf(scene)!;
   const entries = missing.map(({ node }) => scene.booking(node, allocation));
-  const unread = missing.filter((_, index) => entries[index] === undefined);
-  if (unread.length > 0) return readBookings(scene, unread);
+  const unbooked = missing.filter((_, index) => entries[index] === undefined);
+  if (unbooked.length > 0) return startLater(scene, allocation, unbooked);
   const made = missing.map(({ rank }, index) => nodeUnitFor(scene, { allocation, entry: entries[index] as BookingEntry, rank }));
   return { kind: 'start', nodeUnits: made };
+}
+
+/** The status named its nodes before the allocation did, and may have been wrong. It forgets them once the server has said that nothing was created there. */
+function startLater(scene: Scene, allocation: Allocation, places: readonly Place[]): Step {
+  if (allocation.status?.phase === 'Active' && places.some(({ node }) => !scene.readBookings.has(node))) return readBookings(scene, places);
+  const unsure = places.filter(({ node }) => !scene.absent.has(node));
+  if (unsure.length > 0) return { kind: 'look', nodes: unsure.map(({ node }) => node) };
+  if (allocation.status?.phase === 'Active') return readBookings(scene, places);
+  return report(scene, waitingStatus(scene, 'Allocated', { status: 'False', reason: 'Waiting', message: waits })) ?? wait();
 }
 
 /** Stops a unit that its node has surely ended by itself, so that it counts as over. */

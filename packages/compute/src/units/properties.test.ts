@@ -32,6 +32,7 @@ const event = fc.oneof(
   of(2, ['fail', 'complete'], { machine }),
   of(8, ['start', 'start', 'stop', 'edit'], { number: fc.nat(9) }),
   of(1, ['delete', 'rob']),
+  of(8, ['stock'], { stock: fc.constantFrom('none' as const, 'ready' as const, 'breaks' as const) }),
 );
 type Event = typeof event extends fc.Arbitrary<infer T> ? T : never;
 
@@ -112,6 +113,9 @@ class Run {
         break;
       case 'sweep':
         world.sweep();
+        break;
+      case 'stock':
+        world.stock = one.stock;
         break;
     }
     this.check(one);

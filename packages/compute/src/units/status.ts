@@ -2,6 +2,7 @@ import type { GPUUnit, GPUUnitStatus, UnitMember, UnitPhase } from '@capstan/api
 import { type Condition, findCondition, setCondition } from '@capstan/controller';
 import { formatTime } from '@capstan/machinery';
 import { type Cause, firstFailure } from './ending.ts';
+import { nodeStateOf } from './nodes.ts';
 import { isChanged, programHash } from './program.ts';
 import type { Place, Scene } from './scene.ts';
 
@@ -27,13 +28,15 @@ export function waitingStatus(scene: Scene, condition: 'Allocated' | 'Configured
   return withConditions(scene, status, { [condition]: report, ...(condition !== 'Configured' && configured(scene)) });
 }
 
-/** The status that names the nodes, before anything is created on them. */
+/** The status that names the nodes, before anything is created on them. It is complete, so that it need not be written again before a node reports something. */
 export function startingStatus(scene: Scene, nodes: readonly string[]): GPUUnitStatus {
-  const members = nodes.map((node, rank): UnitMember => ({ rank, node, phase: 'Pending' }));
-  const status: GPUUnitStatus = { ...kept(scene.unit), phase: 'Starting', message: `starts on ${nodes.join(', ')}`, members };
+  const places = nodes.map((node, rank): Place => {
+    const state = nodeStateOf(scene.node(node));
+    return { rank, node, nodeUnit: undefined, state, isFinal: false, isOver: false };
+  });
   const storages: Partial<Record<UnitCondition, Report>> =
     (scene.unit.spec.mounts ?? []).length > 0 ? { StoragesReady: { status: 'True', reason: 'Ready', message: '' } } : {};
-  return withConditions(scene, status, { Allocated: allocated(nodes), ...configured(scene), ...storages });
+  return withConditions(scene, runningStatus(scene, places, undefined), { ...configured(scene), ...storages });
 }
 
 /** The status while programs run, start or are being stopped. */

@@ -15,6 +15,7 @@ import {
 import { ApiError, type Client, isAlreadyExists, isConflict, isForbidden, isNotFound, objectKey, type ResourceType } from '@capstan/client';
 import { addFinalizer, type EventRecorder, ignoring, patchStatus, removeFinalizer } from '@capstan/controller';
 import { isObject, type KubeObject } from '@capstan/machinery';
+import { both } from '../reconciling/both.ts';
 import { warmOrderOf } from '../stock/order.ts';
 import type { Promised, Shelf } from '../stock/stockroom.ts';
 import { type Copies, ownedBy, podKind } from './copies.ts';
@@ -23,6 +24,7 @@ import { eventsFor } from './events.ts';
 import { nodeOf } from './nodes.ts';
 import type { Configuration, Scene } from './scene.ts';
 import { type Resolved, resolve, type Source, sourcesOf } from './secrets.ts';
+import { startingStatus } from './status.ts';
 
 export interface WorkOptions {
   readonly copies: Copies;
@@ -140,13 +142,23 @@ export class Work {
     const resource = this.#options.client.resource<Allocation>(allocationKind).in(this.#unit.metadata.namespace);
     const { name = '' } = allocation.metadata;
     using promised = await this.#promised(name);
-    const [created] = await all(ignoring(resource.create(allocation), isAlreadyExists), status && this.#writeStatus(status));
+    const created = await both(ignoring(resource.create(allocation), isAlreadyExists), status && this.#writeStatus(status));
     const made = created ?? (await resource.get(name));
     if (!made.metadata.ownerReferences?.some(({ uid }) => uid === this.#unit.metadata.uid))
       throw new Error(`the Allocation ${name} exists and belongs to something else; delete it`);
-    const [granted] = await Promise.all([created && promised?.take(created), promised && this.perform({ kind: 'protect' })]);
+    const granted = created && promised && (await this.#take(created, promised));
     this.#options.wrote(granted ?? made, allocationKind);
     this.#allocations.set(name, granted ?? made);
+  }
+
+  /** The status names the node while the allocation is told about it: both come before anything is created there, in any order. */
+  #take(created: Allocation, promised: Promised): Promise<Allocation | undefined> {
+    const protecting = this.perform({ kind: 'protect' });
+    const name = async (node: string): Promise<void> => {
+      await protecting;
+      await this.#writeStatus(startingStatus(this.scene(), [node]));
+    };
+    return both(promised.take(created, name), protecting);
   }
 
   /** A warm unit that this one can start in. */
@@ -267,14 +279,6 @@ function entryIn(booking: NodeBooking | undefined, { metadata, status }: Allocat
   return booking?.spec.entries.find(
     (entry) => entry.state === 'Granted' && entry.attempt === status?.attempt && (entry.allocation.uid as string) === metadata.uid,
   );
-}
-
-/** Waits for both, also if one fails. */
-async function all<T>(first: Promise<T>, second: Promise<void> | undefined): Promise<[T]> {
-  const [result, other] = await Promise.allSettled([first, second]);
-  if (result.status === 'rejected') throw result.reason;
-  if (other.status === 'rejected') throw other.reason;
-  return [result.value];
 }
 
 async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -64,8 +64,9 @@ export class Usage {
       const facts = allocation === undefined || this.#begun.has(attempt.allocation.uid) ? undefined : factsOf(attempt, allocation, nodeOf);
       return facts === undefined ? [] : [{ attempt, facts, isLeaving: isDeleting(allocation!) }];
     });
-    const urgent = unknown.filter(({ attempt, isLeaving }) => isLeaving || this.#granted.has(attempt.allocation.uid));
-    for (const one of unknown) if (!urgent.includes(one)) this.#later.set(one.attempt.allocation.uid, one.facts);
+    const isUrgent = ({ attempt, isLeaving }: (typeof unknown)[number]): boolean => isLeaving || this.#granted.has(attempt.allocation.uid);
+    const urgent = unknown.filter(isUrgent);
+    for (const one of unknown) if (!isUrgent(one)) this.#later.set(one.attempt.allocation.uid, one.facts);
     if (urgent.length === 0) return;
     try {
       const missing = (await Promise.all(urgent.map(async (one) => ((await this.#hasBegun(one.attempt)) ? [] : [one])))).flat();

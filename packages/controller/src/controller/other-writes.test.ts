@@ -76,6 +76,20 @@ describe('OtherWrites', () => {
     expect([writes.isBehind(key), arrived]).toEqual([false, []]);
   });
 
+  test('calls everybody who wrote the same object, and nobody who wrote another', () => {
+    const [second, third] = [
+      { cluster: 'a', name: 'second' },
+      { cluster: 'a', name: 'third' },
+    ];
+    writes.note(key, at('10'), informer);
+    writes.note(second, at('11'), informer);
+    writes.note(third, at('12', { name: 'other' }), informer);
+    for (const one of [key, second, third]) expect(writes.isBehind(one)).toBe(true);
+    informer.put(at('11'));
+    expect(arrived).toEqual([key, second]);
+    expect(writes.isBehind(third)).toBe(true);
+  });
+
   test('waits for all writes', () => {
     writes.note(key, at('10'), informer);
     writes.note(key, at('11', { name: 'second' }), informer);

@@ -27,7 +27,8 @@ export const arrivesWithin = 5_000;
  */
 export class OtherWrites implements Disposable {
   readonly #waiting = new Map<string, Waiting>();
-  readonly #following = new Map<Informer, Disposable>();
+  /** Who waits for which object: a change must not be compared with everything that waits. */
+  readonly #followed = new Map<Informer, { readonly following: Disposable; readonly objects: Map<string, Set<Waiting>> }>();
   readonly #onArrived: (key: ObjectKey) => void;
   readonly #now: () => number;
 
@@ -46,11 +47,9 @@ export class OtherWrites implements Disposable {
     const waiting = this.#waiting.get(text) ?? { key, writes: new Map<string, Write>(), isDue: false };
     this.#waiting.set(text, waiting);
     waiting.writes.set(`${informer.resource.group}/${informer.resource.resource} ${write.object}`, write);
-    if (!this.#following.has(informer))
-      this.#following.set(
-        informer,
-        informer.onChange(({ object }) => this.#arrives(informer, keyText(object))),
-      );
+    const objects = this.#follow(informer);
+    const interested = objects.get(write.object) ?? new Set();
+    objects.set(write.object, interested.add(waiting));
   }
 
   /** Whether a copy lacks one of the object's writes. If so, `onArrived` will be called. */
@@ -64,12 +63,19 @@ export class OtherWrites implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const following of this.#following.values()) following[Symbol.dispose]();
+    for (const { following } of this.#followed.values()) following[Symbol.dispose]();
+  }
+
+  #follow(informer: Informer): Map<string, Set<Waiting>> {
+    const known = this.#followed.get(informer);
+    if (known !== undefined) return known.objects;
+    const objects = new Map<string, Set<Waiting>>();
+    this.#followed.set(informer, { objects, following: informer.onChange(({ object }) => this.#arrives(informer, keyText(object))) });
+    return objects;
   }
 
   #arrives(informer: Informer, object: string): void {
-    for (const waiting of [...this.#waiting.values()]) {
-      if (![...waiting.writes.values()].some((write) => write.informer === informer && write.object === object)) continue;
+    for (const waiting of [...(this.#followed.get(informer)?.objects.get(object) ?? [])]) {
       this.#settle(waiting, { informer, object });
       if (waiting.writes.size === 0 && waiting.isDue) this.#onArrived(waiting.key);
     }
@@ -83,9 +89,19 @@ export class OtherWrites implements Disposable {
         changed.informer === write.informer &&
         changed.object === write.object &&
         this.#copyOf(write) === undefined;
-      if (isGone || !this.#isMissing(write)) waiting.writes.delete(id);
+      if (isGone || !this.#isMissing(write)) {
+        waiting.writes.delete(id);
+        this.#forget(waiting, write);
+      }
     }
     if (waiting.writes.size === 0) this.#waiting.delete(formatKey(waiting.key));
+  }
+
+  #forget(waiting: Waiting, { informer, object }: Write): void {
+    const objects = this.#followed.get(informer)?.objects;
+    const interested = objects?.get(object);
+    interested?.delete(waiting);
+    if (interested?.size === 0) objects?.delete(object);
   }
 
   #copyOf({ informer, object }: Write): KubeObject | undefined {

@@ -14,6 +14,7 @@ import type { KubeObject } from '@capstan/machinery';
 import { type Step, unitFinalizer } from '../decide.ts';
 import { nodeOf } from '../nodes.ts';
 import { isFinal, type Scene } from '../scene.ts';
+import { startingStatus } from '../status.ts';
 
 /** The unit that the controller wants to write does not exist any more. */
 export class Gone extends Error {}
@@ -90,6 +91,8 @@ export class UnitWorld {
   #absent = new Set<string>();
   #uids = 0;
   starts = 0;
+  /** What becomes of orders of one node: they take their turn, get a warm unit at once, or get one of which their allocation is never told. */
+  stock: 'none' | 'ready' | 'breaks' = 'none';
 
   constructor(unit: GPUUnit, machines: readonly Machine[]) {
     this.machines = machines;
@@ -180,6 +183,7 @@ export class UnitWorld {
         const made = stored.allocations.get(name) ?? withUid(step.allocation, `allocation-${++this.#uids}`);
         stored.allocations.set(name, made);
         this.#copies.allocations.set(name, made);
+        if (this.stock !== 'none' && made.status === undefined) this.#handOver(name, made);
         return;
       }
       case 'start':
@@ -206,6 +210,36 @@ export class UnitWorld {
       default:
         throw new Error(`unexpected step ${step.kind}`);
     }
+  }
+
+  /** As from stock: the status of the unit names the node at the same time as that of the allocation. */
+  #handOver(name: string, allocation: Allocation): void {
+    const [free] = this.#free();
+    if (free === undefined || allocation.spec.nodes > 1) return;
+    this.#book(name, allocation, [free.name]);
+    this.perform({ kind: 'protect' });
+    this.perform({ kind: 'status', status: startingStatus(this.scene()!, [free.name]) });
+    if (this.stock === 'breaks') return;
+    const granted = this.#grant(allocation, [free.name]);
+    this.stored.allocations.set(name, granted);
+    this.#copies.allocations.set(name, granted);
+  }
+
+  #free(): Machine[] {
+    return this.machines.filter((one) => one.isReady && !one.isLost && (this.bookings.get(one.name) ?? []).length === 0);
+  }
+
+  #book(name: string, { metadata }: Allocation, nodes: readonly string[]): void {
+    for (const node of nodes) {
+      const reference = { cluster: 'c', namespace: 'default', name, uid: metadata.uid! };
+      const entry = { allocation: reference, attempt: 'one', state: 'Granted', devices: [`${node}-gpu`], cpu: 1, memory: 1 };
+      this.bookings.set(node, [entry as unknown as BookingEntry]);
+    }
+  }
+
+  #grant(allocation: Allocation, nodes: readonly string[]): Allocation {
+    const parts = nodes.map((node) => ({ node, devices: [`${node}-gpu`] }));
+    return { ...allocation, status: { phase: 'Active', attempt: 'one', parts } };
   }
 
   #writeUnit(change: (unit: GPUUnit) => GPUUnit): void {
@@ -285,19 +319,18 @@ export class UnitWorld {
       );
   }
 
-  /** Grants what waits, on nodes that are heard and free. */
+  /** Grants what waits, on nodes that are heard and free, and goes on with what is booked. */
   schedule(): void {
     for (const [name, allocation] of this.stored.allocations) {
       if (allocation.status?.phase === 'Active') continue;
-      const free = this.machines.filter((one) => one.isReady && !one.isLost && (this.bookings.get(one.name) ?? []).length === 0);
-      if (free.length < allocation.spec.nodes) continue;
-      const parts = free.slice(0, allocation.spec.nodes).map((one) => ({ node: one.name, devices: [`${one.name}-gpu`] }));
-      for (const { node, devices } of parts) {
-        const reference = { cluster: 'c', namespace: 'default', name, uid: allocation.metadata.uid! };
-        const entry = { allocation: reference, attempt: 'one', state: 'Granted', devices, cpu: 1, memory: 1 } as unknown as BookingEntry;
-        this.bookings.set(node, [entry]);
-      }
-      this.stored.allocations.set(name, { ...allocation, status: { phase: 'Active', attempt: 'one', parts } });
+      const booked = [...this.bookings].flatMap(([node, entries]) =>
+        entries.some((entry) => (entry.allocation.uid as string) === allocation.metadata.uid) ? [node] : [],
+      );
+      const free = this.#free().map((one) => one.name);
+      if (booked.length === 0 && free.length < allocation.spec.nodes) continue;
+      const nodes = booked.length > 0 ? booked : free.slice(0, allocation.spec.nodes);
+      if (booked.length === 0) this.#book(name, allocation, nodes);
+      this.stored.allocations.set(name, this.#grant(allocation, nodes));
     }
   }
 

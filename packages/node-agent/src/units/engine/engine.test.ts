@@ -28,6 +28,19 @@ describe('a unit', () => {
     expect(driver.starts).toEqual(['u-1 0']);
   });
 
+  test('is on the disk before it is prepared and before it is started, and not in between', async () => {
+    await using agent = await start();
+    const written: string[] = [];
+    const write = agent.records.write.bind(agent.records);
+    agent.records.write = async (record) => {
+      written.push(record.state.phase);
+      await write(record);
+    };
+    await agent.engine.accept(nodeUnit('w-0'));
+    await becomes(agent, 'w-0', { phase: 'Running' });
+    expect(written).toEqual(['Pending', 'Running']);
+  });
+
   test('that is warm is prepared and never started, also by the next agent and after the loss of its record', async () => {
     {
       await using agent = await start();

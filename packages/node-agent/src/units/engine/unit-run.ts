@@ -409,7 +409,7 @@ export class UnitRun {
     if (!transitions[from].includes(next.state.phase)) throw new Error(`${next.state.phase} must not follow ${from}`);
     if (next.state.phase !== 'Running') {
       this.#forget(next.state.phase);
-      return this.#change((record) => ({ ...record, ...next }));
+      return this.#change((record) => ({ ...record, ...next }), { isKept: !(from === 'Pending' && next.state.phase === 'Preparing') });
     }
     // Nothing is started without a record of it.
     while (!this.#context.signal.aborted) {
@@ -425,11 +425,12 @@ export class UnitRun {
     }
   }
 
-  /** A change that counts although it may not get to the disk. */
-  #change(change: (record: UnitRecord) => UnitRecord): Promise<void> {
+  /** A change that counts although it may not get to the disk. The first preparation need not: a unit that is pending is prepared by the next agent as well. */
+  #change(change: (record: UnitRecord) => UnitRecord, { isKept = true } = {}): Promise<void> {
     return this.#inTurn(async () => {
       this.#record = change(this.#record);
       this.#report();
+      if (!isKept) return;
       await this.#context.records.write(this.#record).catch((error: unknown) => {
         this.#context.log(`the record of unit ${this.#record.name} cannot be written: ${asProblem(error).message}`);
       });

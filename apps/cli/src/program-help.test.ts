@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { createProgram } from './program.ts';
+
+/** What `--help` of a command prints. */
+function helpOf(name: string): string {
+  const command = createProgram().commands.find((one) => one.name() === name) as Command;
+  let text = '';
+  command.configureOutput({ writeOut: (part) => void (text += part) }).outputHelp();
+  return text;
+}
+
+describe('--help', () => {
+  test.each([
+    ...['run', 'ps', 'logs', 'shell', 'attach', 'cp', 'port-forward', 'stop', 'start', 'rm', 'wait', 'ssh'],
+    ...['volume', 'usage', 'events', 'top', 'doctor', 'login', 'completion'],
+  ])('of %s shows commands to try', (name) => {
+    expect(helpOf(name)).toMatch(new RegExp(`^Examples:\\n(?: {2}.+\\n)*? {2}.*capstan ${name}`, 'm'));
+  });
+
+  test('of every command says what it does', () => {
+    const silent = (command: Command): string[] => [
+      ...(command.description() === '' ? [command.name()] : []),
+      ...command.commands.flatMap(silent),
+    ];
+    expect(createProgram().commands.flatMap(silent)).toEqual(['__names']);
+  });
+});
