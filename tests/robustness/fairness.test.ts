@@ -117,4 +117,23 @@ describe('many long requests of one tenant', () => {
     expect(done).toBeLessThan(lists / 2);
     expect(new Set(await Promise.all(all))).toEqual(new Set([200]));
   });
+
+  test('let others be served while they apply large objects', async () => {
+    let done = 0;
+    const data = Object.fromEntries(Array.from({ length: 8_000 }, (_, index) => [`key-${index}`, 'x'.repeat(20)]));
+    const applies = Array.from({ length: 8 }, async (_, index) => {
+      const { code } = await tenants.server.call(`${configMaps('attacker')}/applied-${index}?fieldManager=mallory`, {
+        method: 'PATCH',
+        anonymous: true,
+        headers: { authorization: 'Bearer mallory-token', 'content-type': 'application/apply-patch+yaml' },
+        body: { ...configMap(`applied-${index}`), data },
+      });
+      done++;
+      return code;
+    });
+    const { status } = await tenants.ask('alice', configMaps('victim'));
+    expect(status).toBe(200);
+    expect(done).toBeLessThan(applies.length / 2);
+    expect(new Set(await Promise.all(applies))).toEqual(new Set([201]));
+  });
 });

@@ -64,6 +64,37 @@ describe('expressions that would never end', () => {
   });
 });
 
+describe('a rule of a definition', () => {
+  test('that doubles a list 24 times is stopped, and the server lives', async () => {
+    const doubled = `self.list${'.map(x, [x, x])'.repeat(24)}`;
+    const list = { type: 'array', maxItems: 1, items: { type: 'string', maxLength: 5 } };
+    const schema = { type: 'object', properties: { list }, 'x-kubernetes-validations': [{ rule: `${doubled} == ${doubled}` }] };
+    const made = await post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition(schema));
+    expect(made.status).toBe(201);
+    const stopped = async (): Promise<void> => {
+      const value = { apiVersion: 'example.com/v1', kind: 'Doubling', metadata: { name: 'a' }, list: ['a'] };
+      const answer = await post('/apis/example.com/v1/doublings', value);
+      expect([answer.status, answer.body]).toEqual([422, expect.stringContaining('call cost exceeds limit for rule')]);
+    };
+    await vi.waitFor(stopped, { timeout: 10_000 });
+    expect(await client.ask('GET', '/livez')).toMatchObject({ status: 200 });
+  });
+});
+
+function definition(openAPIV3Schema: object): object {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'doublings.example.com' },
+    spec: {
+      group: 'example.com',
+      names: { plural: 'doublings', kind: 'Doubling' },
+      scope: 'Cluster',
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
+    },
+  };
+}
+
 describe('requests that cause much work are refused, and the server lives:', () => {
   const wide = many(400, (index) => `x${index}`);
   const json = 'application/json';
@@ -76,6 +107,56 @@ describe('requests that cause much work are refused, and the server lives:', () 
           spec: { validations: [{ expression: 'true' }], variables: many(15_000, (index) => ({ name: `v${index}`, expression: '1' })) },
         }),
       422,
+    ],
+    [
+      'a policy with 20,000 validations',
+      () =>
+        post(`${registration}/validatingadmissionpolicies?dryRun=All`, {
+          ...sharing(),
+          spec: { validations: many(20_000, (index) => ({ expression: `${index} == ${index}` })) },
+        }),
+      422,
+    ],
+    [
+      'a configuration of 8,000 webhooks',
+      () => {
+        const rules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] }];
+        const hook = { rules, clientConfig: { url: 'https://localhost/' }, sideEffects: 'None', admissionReviewVersions: ['v1'] };
+        return post(`${registration}/validatingwebhookconfigurations?dryRun=All`, {
+          ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration', metadata: { name: 'many' } },
+          webhooks: many(8_000, (index) => ({ name: `w${index}.example.com`, ...hook })),
+        });
+      },
+      413,
+    ],
+    [
+      'a configuration of 2,000 webhooks',
+      () => {
+        const hook = { clientConfig: { url: 'https://localhost/' }, sideEffects: 'None', admissionReviewVersions: ['v1'] };
+        return post(`${registration}/validatingwebhookconfigurations?dryRun=All`, {
+          ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration', metadata: { name: 'many' } },
+          webhooks: many(2_000, (index) => ({ name: `w${index}.example.com`, ...hook })),
+        });
+      },
+      422,
+    ],
+    [
+      'a definition with an object of 21,000 properties',
+      () => {
+        const properties = Object.fromEntries(many(21_000, (index) => [`p${index}`, {}]));
+        return post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All', definition({ type: 'object', properties }));
+      },
+      413,
+    ],
+    [
+      'a field selector with hundreds of terms',
+      () => client.ask('GET', `${configMaps}?fieldSelector=${many(300, (index) => `metadata.name!=n${index}`).join(',')}`),
+      400,
+    ],
+    [
+      'a ConfigMap with 99,000 keys',
+      () => post(configMaps, { ...configMap('keys'), data: Object.fromEntries(many(99_000, (index) => [`k${index}`, ''])) }),
+      413,
     ],
     [
       'a role with millions of permissions, by a user who has none of them',

@@ -9,8 +9,18 @@ const large = 'x'.repeat(1_200_000);
 
 const names = Array.from({ length: 20_000 }, (_, index) => [`key-${index}`, 'x'.repeat(40)] as const);
 
-const keys = Object.fromEntries(Array.from({ length: 99_000 }, (_, index) => [`k${index}`, '']));
-const manyKeys = [{ generateName: 'created-' }, { name: 'large-1' }].map((metadata) => JSON.stringify({ metadata, data: keys }));
+const keys = (length: number): object => Object.fromEntries(Array.from({ length }, (_, index) => [`k${index}`, '']));
+/** As a creation and as an update. */
+const bodies = (fields: object): readonly string[] =>
+  [{ generateName: 'created-' }, { name: 'large-1' }].map((metadata) => JSON.stringify({ metadata, ...fields }));
+const tooManyKeys = bodies({ data: keys(99_000) });
+const manyKeys = bodies({ data: keys(19_900), binaryData: keys(19_900) });
+const withKeys = (texts: readonly string[]): Attack =>
+  asking(8, ({ attacker }, index) => ({
+    method: index % 2 === 0 ? 'POST' : 'PUT',
+    path: `${configMaps(attacker.cluster)}${index % 2 === 0 ? '' : '/large-1'}?dryRun=All`,
+    body: texts[index % 2]!,
+  }));
 const manyValues = JSON.stringify({ metadata: { name: 'values' }, rules: [{ verbs: Array.from({ length: 99_900 }, () => 'get') }] });
 
 /** By their names in the table. */
@@ -72,14 +82,8 @@ export const attacks: ReadonlyMap<string, Attack> = new Map<string, Attack>([
       body: JSON.stringify({ metadata: { generateName: 'created-' }, data: { large } }),
     })),
   ],
-  [
-    'ConfigMaps of 99,000 keys, 8 connections',
-    asking(8, ({ attacker }, index) => ({
-      method: index % 2 === 0 ? 'POST' : 'PUT',
-      path: `${configMaps(attacker.cluster)}${index % 2 === 0 ? '' : `/large-${index % 8}`}?dryRun=All`,
-      body: manyKeys[index % 2]!,
-    })),
-  ],
+  ['ConfigMaps of 99,000 keys, 8 connections', withKeys(tooManyKeys)],
+  ['ConfigMaps of 39,800 keys, 8 connections', withKeys(manyKeys)],
   [
     'objects of 100,000 values, 8 connections',
     asking(8, ({ attacker }) => ({

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { StoreDriver } from '@capstan/testbed';
 import { residentMegabytes } from '../measure/memory.ts';
 import { attacks } from './attacks.ts';
-import { turnsBetween } from './turns.ts';
+import { longestCollection, turnsBetween } from './turns.ts';
 import { type Felt, feel, preferThisThread } from './victim.ts';
 import { HostileWorld } from './world.ts';
 
@@ -24,6 +24,8 @@ interface Row {
   readonly megabytes: number;
   /** Of the server's event loop, in milliseconds of processor time. */
   readonly longestTurn: number;
+  /** The longest garbage collection, in milliseconds. */
+  readonly collection: number;
 }
 
 /** Attacks a server, one way after the other, while another tenant reads and writes; prints how much that tenant notices. */
@@ -54,7 +56,7 @@ async function beside(hostile: HostileWorld, attack: string, seconds: number): P
   clearInterval(looking);
   await worker.terminate();
   const longestTurn = Math.max(0, ...turnsBetween(hostile.turnsFile, began, Date.now()).map(({ used }) => used));
-  return { attack, felt, answers, megabytes, longestTurn };
+  return { attack, felt, answers, megabytes, longestTurn, collection: longestCollection(hostile.turnsFile, began, Date.now()) };
 }
 
 function tableOf(alone: Felt, rows: readonly Row[]): string {
@@ -69,9 +71,19 @@ function tableOf(alone: Felt, rows: readonly Row[]): string {
       .map(([answer, count]) => `${answer}: ${count}`)
       .join(', ');
   return [
-    line('Attack', 'victim p50, get / write', 'p99', 'longest wait', 'longest turn', 'failed', 'answers to the attacker', 'server'),
-    '|---|--:|--:|--:|--:|--:|---|--:|',
-    line('none', both(alone, 0.5), both(alone, 0.99), longest(alone), '', alone.failed, '', ''),
+    line(
+      'Attack',
+      'victim p50, get / write',
+      'p99',
+      'longest wait',
+      'longest turn',
+      'collection',
+      'failed',
+      'answers to the attacker',
+      'server',
+    ),
+    '|---|--:|--:|--:|--:|--:|--:|---|--:|',
+    line('none', both(alone, 0.5), both(alone, 0.99), longest(alone), '', '', alone.failed, '', ''),
     ...rows.map((row) =>
       line(
         row.attack,
@@ -79,6 +91,7 @@ function tableOf(alone: Felt, rows: readonly Row[]): string {
         both(row.felt, 0.99),
         `${longest(row.felt)} ms`,
         `${row.longestTurn} ms`,
+        `${row.collection} ms`,
         row.felt.failed,
         answersOf(row),
         `${Math.round(row.megabytes)} MB`,

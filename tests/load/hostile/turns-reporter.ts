@@ -1,6 +1,10 @@
-/** Runs inside a server that is measured: reports turns of its event loop by the processor time that they took. Waiting for a processor does not count. */
+/**
+ * Runs inside a server that is measured: reports turns of its event loop by the processor time that they took, and garbage collections. Waiting for a
+ * processor does not count for turns.
+ */
 
 import { appendFileSync, writeFileSync } from 'node:fs';
+import { PerformanceObserver, performance } from 'node:perf_hooks';
 
 const file = process.env['CAPSTAN_LOAD_TURNS'];
 /** In milliseconds: shorter turns are not reported. */
@@ -20,4 +24,12 @@ if (file !== undefined) {
     if (now - before >= shortest) appendFileSync(file, `${JSON.stringify({ at: Date.now(), used: Math.round(now - before) })}\n`);
     before = now;
   }, interval).unref();
+  new PerformanceObserver((list) => {
+    for (const { startTime, duration } of list.getEntries())
+      if (duration >= shortest)
+        appendFileSync(
+          file,
+          `${JSON.stringify({ at: Math.round(performance.timeOrigin + startTime + duration), collected: Math.round(duration) })}\n`,
+        );
+  }).observe({ entryTypes: ['gc'] });
 }

@@ -1,5 +1,5 @@
 import { type ClusterId, clusterAnnotation, rootCluster } from '@capstan/api';
-import { type KubeObject, parseExact } from '@capstan/machinery';
+import { asJson, type JsonObject, type KubeObject, type Parts, parseExact, stringifyInParts } from '@capstan/machinery';
 import { clusterOfKey } from './key.ts';
 
 /** One version of one object in memory: its text, built once, and the parts of it parsed on demand. The object passed its schema before it was stored. */
@@ -121,10 +121,24 @@ export function atRevision(text: string, revision: number): string {
 
 /** The text to store. Kind, version, revision and annotations come first, where the functions above expect them. */
 export function storedText(object: KubeObject): string {
-  const { kind, apiVersion, metadata, ...rest } = object;
-  const { resourceVersion: _, annotations, ...meta } = metadata;
-  const metaText = JSON.stringify(meta);
-  const restText = JSON.stringify(rest);
+  const { meta, rest } = partsOf(object);
+  return assembled(object, JSON.stringify(meta), JSON.stringify(rest));
+}
+
+/** The same in parts, for large objects. */
+export function* storedTextInParts(object: KubeObject): Parts<string> {
+  const { meta, rest } = partsOf(object);
+  const metaText = yield* stringifyInParts(meta);
+  return assembled(object, metaText, yield* stringifyInParts(rest));
+}
+
+function partsOf(object: KubeObject): { readonly meta: JsonObject; readonly rest: JsonObject } {
+  const { kind: _kind, apiVersion: _version, metadata, ...rest } = asJson(object);
+  const { resourceVersion: _revision, annotations: _annotations, ...meta } = metadata as JsonObject;
+  return { meta, rest };
+}
+
+function assembled({ kind, apiVersion, metadata: { annotations } }: KubeObject, metaText: string, restText: string): string {
   const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":{${emptyRevision}${annotationsText(annotations)}`;
   return `${head}${metaText.length === 2 ? '' : `,${metaText.slice(1, -1)}`}}${restText.length === 2 ? '' : `,${restText.slice(1, -1)}`}}`;
 }

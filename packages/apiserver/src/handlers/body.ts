@@ -1,16 +1,22 @@
-import { hasMoreValues, status } from '@capstan/machinery';
+import { hasMoreValues, hasWideObject, status } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
 
 export const bodyLimit = 3 << 20;
 
 /** Fields and items of a body. The time to decode, default, validate and store an object depends on them more than on its size. */
 const mostValues = 100_000;
+/** Fields of one object: JavaScript lists the names of more fields than these in one step that takes long. */
+const mostFields = 20_000;
 
 /** Reads the body of a write. */
 export async function bodyOf(exchange: Exchange): Promise<Buffer> {
   const bytes = await exchange.body(bodyLimit);
-  if (isJson(bytes) && hasMoreValues(bytes, mostValues))
-    throw status.requestTooLarge(`the body has more than ${mostValues} fields and items, which is the limit`);
+  if (isJson(bytes)) {
+    if (hasMoreValues(bytes, mostValues))
+      throw status.requestTooLarge(`the body has more than ${mostValues} fields and items, which is the limit`);
+    if (hasWideObject(bytes, mostFields))
+      throw status.requestTooLarge(`an object in the body has more than ${mostFields} fields, which is the limit`);
+  }
   return bytes;
 }
 

@@ -2,7 +2,7 @@ import {
   CodecError,
   cannotBeHandled,
   checkLiterals,
-  checkObject,
+  checkObjectInParts,
   DecodeError,
   decodeMessage,
   decodeProtobuf,
@@ -17,7 +17,7 @@ import {
   type ObjectType,
   type Parts,
   parseApiVersion,
-  parseJson,
+  parseJsonInParts,
   parseYamlStrictly,
   readTypeMeta,
   status,
@@ -66,15 +66,15 @@ export function decodeObject(body: Body, expected: Expected, options: DecodeOpti
 
 /** The same in parts, for long bodies. */
 export function* decodeInParts(body: Body, expected: Expected, options: DecodeOptions): Parts<KubeObject> {
-  const parsed = parseBody(body, expected, options.catalog);
+  const parsed = yield* parseBody(body, expected, options.catalog);
   const { value, text } = parsed;
   if (parsed.checked) return value as KubeObject;
   yield;
   if (text !== undefined && expected.custom === undefined) {
-    asTyped(expected, () => checkLiterals(text, expected.type));
+    yield* typedInParts(expected, checkLiterals(text, expected.type));
     yield;
   }
-  const found = checked(value, expected, text);
+  const found = yield* checkedInParts(value, expected, text);
   const problems = parsed.duplicates === undefined ? found : [parsed.duplicates, ...found];
   if (options.validation === 'Strict' && problems.length > 0) {
     throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, strictDecodingMessage(problems));
@@ -87,20 +87,27 @@ export function* decodeInParts(body: Body, expected: Expected, options: DecodeOp
 
 /** Checks an object against its type and drops unknown fields; returns the findings that strict validation would reject. */
 export function checked(value: JsonObject, expected: Expected, text?: string): readonly string[] {
-  return asTyped(expected, () => {
-    if (expected.custom !== undefined) return readCustom(value, expected, text);
-    const { unknown } = checkObject(value, expected.type, text === undefined ? {} : { text });
-    if (!isObject(value['metadata'])) value['metadata'] = {};
-    value['kind'] = expected.kind;
-    value['apiVersion'] = expected.groupVersion;
-    return unknown;
-  });
+  return whole(checkedInParts(value, expected, text));
+}
+
+/** The same in parts, for long bodies. */
+export function checkedInParts(value: JsonObject, expected: Expected, text?: string): Parts<readonly string[]> {
+  return typedInParts(expected, checking(value, expected, text));
+}
+
+function* checking(value: JsonObject, expected: Expected, text: string | undefined): Parts<readonly string[]> {
+  if (expected.custom !== undefined) return readCustom(value, expected, text);
+  const { unknown } = yield* checkObjectInParts(value, expected.type, text === undefined ? {} : { text });
+  if (!isObject(value['metadata'])) value['metadata'] = {};
+  value['kind'] = expected.kind;
+  value['apiVersion'] = expected.groupVersion;
+  return unknown;
 }
 
 /** Reports errors as errors of the kind. */
-function asTyped<T>(expected: Expected, check: () => T): T {
+function* typedInParts<T>(expected: Expected, parts: Parts<T>): Parts<T> {
   try {
-    return check();
+    return yield* parts;
   } catch (error) {
     if (error instanceof CodecError)
       throw cannotBeHandled({ kind: expected.kind, version: versionOf(expected) }, expected.kind, error.message);
@@ -128,41 +135,46 @@ function refuseOther({ kind, apiVersion, metadata }: JsonObject, expected: Expec
   throw status.invalidObject({ group: groupOf(asText(apiVersion)), kind: asText(kind) }, name, errors);
 }
 
-function parseBody(
-  body: Body,
-  expected: Expected,
-  catalog: Catalog,
-): { value: JsonObject; text?: string; duplicates?: string | undefined; checked: boolean } {
+interface ParsedBody {
+  readonly value: JsonObject;
+  readonly text?: string;
+  readonly duplicates?: string | undefined;
+  readonly checked: boolean;
+}
+
+function* parseBody(body: Body, expected: Expected, catalog: Catalog): Parts<ParsedBody> {
   const media = (body.contentType ?? 'application/json').split(';', 1)[0]!.trim().toLowerCase();
   switch (media) {
     case 'application/json':
     case '': {
       const text = body.bytes.toString();
-      const value = recognized(expected, body.bytes, () => typed(text, parseJson));
+      const value = yield* recognized(expected, body.bytes, typed(text));
       return { value: ofKind(value, expected, catalog), text, checked: false };
     }
     case 'application/yaml': {
       let duplicates: string | undefined;
-      const value = recognized(expected, body.bytes, () => {
+      const read = function* (): Parts<Json> {
         const parsed = parseYamlStrictly(body.bytes.toString());
         duplicates = parsed.duplicates;
+        yield;
         readTypeMeta(parsed.value);
         return parsed.value;
-      });
+      };
+      const value = yield* recognized(expected, body.bytes, read());
       return { value: ofKind(value, expected, catalog), duplicates, checked: false };
     }
     case 'application/vnd.kubernetes.protobuf':
-      return { value: fromProtobuf(body.bytes, expected, catalog), checked: true };
+      return { value: yield* fromProtobuf(body.bytes, expected, catalog), checked: true };
     default:
       throw status.unsupportedMediaType(accepted);
   }
 }
 
 /** Kubernetes first decodes the kind of a JSON body, so invalid JSON fails there. */
-function typed(text: string, parse: (text: string) => Json): Json {
+function* typed(text: string): Parts<Json> {
   let value: Json;
   try {
-    value = parse(text);
+    value = yield* parseJsonInParts(text);
   } catch (error) {
     throw error instanceof CodecError ? typeMetaError(error.message) : error;
   }
@@ -170,25 +182,27 @@ function typed(text: string, parse: (text: string) => Json): Json {
   return value;
 }
 
-function recognized(expected: Expected, bytes: Buffer, parse: () => Json): JsonObject {
+function* recognized(expected: Expected, bytes: Buffer, parsing: Parts<Json>): Parts<JsonObject> {
   try {
-    return (parse() ?? {}) as JsonObject;
+    return ((yield* parsing) ?? {}) as JsonObject;
   } catch (error) {
     if (error instanceof CodecError || error instanceof DecodeError) throw unrecognizedBody(expected.kind, error, bytes.toString());
     throw error;
   }
 }
 
-function fromProtobuf(bytes: Buffer, expected: Expected, catalog: Catalog): JsonObject {
-  return recognized(expected, bytes, () => {
+function fromProtobuf(bytes: Buffer, expected: Expected, catalog: Catalog): Parts<JsonObject> {
+  const read = function* (): Parts<Json> {
     const { apiVersion, kind, raw } = decodeProtobuf(bytes);
     ofKind({ apiVersion, kind }, expected, catalog);
+    yield;
     const value = decodeMessage(raw, expected.type);
     if (!isObject(value['metadata'])) value['metadata'] = {};
     value['apiVersion'] = expected.groupVersion;
     value['kind'] = expected.kind;
     return value;
-  });
+  };
+  return recognized(expected, bytes, read());
 }
 
 /** Kind and version as messages show them, whatever type was sent. */

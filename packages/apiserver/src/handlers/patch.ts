@@ -5,18 +5,20 @@ import {
   fieldError,
   isObject,
   type JsonObject,
-  jsonPatch,
+  jsonPatchInParts,
   type KubeObject,
   markedProblem,
   markLiterals,
   mergePatch,
   type ObjectType,
+  type Parts,
   parseYamlStrictly,
   StatusError,
   status,
   strategicMergePatch,
   strictDecodingMessage,
   unmarked,
+  whole,
 } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
 import { resetFieldsOf } from '../registry/reset-fields.ts';
@@ -61,49 +63,53 @@ interface Patch {
 /** Returns a function that applies the patch to an object. Only server-side apply works without an object. */
 export function patched(context: RequestContext, patch: Patch): (old: KubeObject | undefined) => Changed | Promise<Changed> {
   if (patch.kind === 'apply') return applied(context, patch);
+  return (old) => context.pace().run(changed(context, patch, asJson(old!)));
+}
+
+function* changed(context: RequestContext, patch: Patch, before: JsonObject): Parts<Changed> {
   const text = patch.bytes.toString();
-  return (old) => {
-    const before = asJson(old!);
-    const result = made(before, text, patch);
-    // Decoding modifies the result, so a message that shows it builds it again.
-    const shown = (): string => {
-      const { kind, resource } = patch;
-      const type = resource.custom === undefined ? resource.type : undefined;
-      return shownResult({ kind, patch: text, before, result: made(before, text, patch), type });
-    };
-    const refuse = (why: string): StatusError => {
-      if (patch.kind !== 'strategic') return invalidPatch(shown(), why);
-      return invalidPatch(shown(), misfit(made(before, text, patch), patch.type ?? patch.resource.type) ?? unreadable(why));
-    };
-    checkNumbers(before, text, patch);
-    return { object: read(result, patch, { context, text, refuse, shown }) };
+  const result = yield* made(before, text, patch);
+  // Decoding modifies the result, so a message that shows it builds it again.
+  const shown = (): string => {
+    const { kind, resource } = patch;
+    const type = resource.custom === undefined ? resource.type : undefined;
+    return shownResult({ kind, patch: text, before, result: whole(made(before, text, patch)), type });
   };
+  const refuse = (why: string): StatusError => {
+    if (patch.kind !== 'strategic') return invalidPatch(shown(), why);
+    return invalidPatch(shown(), misfit(whole(made(before, text, patch)), patch.type ?? patch.resource.type) ?? unreadable(why));
+  };
+  yield;
+  yield* checkNumbers(before, text, patch);
+  yield;
+  return { object: yield* read(result, patch, { context, text, refuse, shown }) };
 }
 
 /** A patch must not contain `1.0` for an integer either, except a strategic one, which is merged as numbers. */
-function checkNumbers(before: JsonObject, text: string, patch: Patch): void {
+function* checkNumbers(before: JsonObject, text: string, patch: Patch): Parts<void> {
   const { kind, resource } = patch;
   if (kind === 'strategic' || resource.custom !== undefined) return;
-  const marked = markLiterals(text);
+  const marked = yield* markLiterals(text);
   if (marked === undefined) return;
-  const result = markedResult(before, marked, patch);
+  yield;
+  const result = yield* markedResult(before, marked, patch);
   if (result === undefined) return;
-  const why = markedProblem(result, resource.type);
+  const why = yield* markedProblem(result, resource.type);
   if (why !== undefined) throw invalidPatch(unmarked(shownResult({ kind, patch: marked, before, result, type: resource.type })), why);
 }
 
 /** Undefined if an operation compares numbers: marked ones are never equal. */
-function markedResult(before: JsonObject, marked: string, patch: Patch): JsonObject | undefined {
+function* markedResult(before: JsonObject, marked: string, patch: Patch): Parts<JsonObject | undefined> {
   try {
-    return made(before, marked, patch);
+    return yield* made(before, marked, patch);
   } catch (error) {
     if (error instanceof StatusError) return undefined;
     throw error;
   }
 }
 
-function made(before: JsonObject, text: string, { kind, settings, resource, type }: Patch): JsonObject {
-  if (kind === 'json') return jsonPatch(before, text, { fieldValidation: settings.validation });
+function* made(before: JsonObject, text: string, { kind, settings, resource, type }: Patch): Parts<JsonObject> {
+  if (kind === 'json') return yield* jsonPatchInParts(before, text, { fieldValidation: settings.validation });
   if (kind === 'merge') return mergePatch(before, text, { fieldValidation: settings.validation });
   return strategicMergePatch(before, text, type ?? resource.type);
 }
@@ -117,9 +123,10 @@ interface Reading {
 }
 
 /** Decodes the patched object like a body: patches can contain anything. */
-function read(result: JsonObject, patch: Patch, reading: Reading): KubeObject {
+function* read(result: JsonObject, patch: Patch, reading: Reading): Parts<KubeObject> {
   const { kind, resource, settings } = patch;
   const inPatch = settings.validation === 'Ignore' ? [] : patchProblems(kind, reading.text);
+  yield;
   // A strategic patch is merged into an object that already has its kind.
   if (kind !== 'strategic' && resource.custom === undefined) checkKind(result, patch, { reading, inPatch });
   result['metadata'] ??= {};

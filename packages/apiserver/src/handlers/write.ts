@@ -3,7 +3,6 @@ import {
   type KubeObject,
   type ObjectType,
   type PatchOptions,
-  parseExact,
   parsePatchOptions,
   status,
   validatePatchOptions,
@@ -84,15 +83,27 @@ export async function handleUpdate(serving: Serving, exchange: Exchange, context
     const written = await create(serving, context, { ...target, object, manager: settings.manager, dryRun: settings.dryRun });
     return answer(exchange, context, { written, resource, wanted });
   }
-  const text = JSON.stringify(object);
-  if (text.length >= longBody) await exchange.client?.turn();
+  const bytes = exchange.received;
+  let unchanged: KubeObject | undefined = object;
+  const again = async (): Promise<KubeObject> => {
+    const body = { bytes: bytes!, contentType: exchange.headers['content-type'] };
+    const options = { catalog: catalogFor(serving, context.info), validation: 'Ignore', context } as const;
+    const next = await context.pace().run(decodeInParts(body, resource, options));
+    dropClaimLabels(next);
+    checkNamespace(context, resource, next);
+    next.metadata.name = name;
+    return next;
+  };
   const written = await update(serving, context, {
     ...target,
     subresource,
     manager: settings.manager,
     dryRun: settings.dryRun,
-    change: (old) => {
-      const next = parseExact(text) as unknown as KubeObject;
+    replaces: true,
+    change: async (old) => {
+      // An attempt modifies the object, so the next one decodes it again.
+      const next = unchanged ?? (await again());
+      unchanged = undefined;
       checkUid(resource, next, old);
       return { object: next };
     },

@@ -13,7 +13,7 @@ export interface LongText {
 }
 
 /** How long to work in one turn, in milliseconds. */
-const turn = 2;
+const turn = 1;
 /** Pieces are sent together up to this many characters. */
 const chunkLength = 64 << 10;
 /** A client that has this many unread bytes has to read before more is made for it. */

@@ -28,7 +28,7 @@ describe('a request that is not parsed yet', () => {
   });
 
   it('begins at once on the connection of a tenant that has used little, and on a new connection', () => {
-    const { clients } = stage({ '/busy': 4, '/calm': 2 });
+    const { clients } = stage({ '/busy': 4, '/calm': 0.5 });
     expect(clients.startEarly({ owner: '/calm', isLikeLast: true })).toBeUndefined();
     expect(clients.startEarly({ owner: '', isLikeLast: false })).toBeUndefined();
   });

@@ -18,7 +18,7 @@ export interface ClientsOptions {
   readonly largeBody?: number;
 }
 
-const usualPerWindow = timeWindow * 0.3;
+const usualPerWindow = timeWindow * 0.1;
 const usualConnections = { people: Number.POSITIVE_INFINITY, agents: 64 };
 
 /** The share of one user in the limits of a tenant. */

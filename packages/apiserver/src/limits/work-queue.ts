@@ -39,7 +39,7 @@ export class WorkQueue {
   #waiting = 0;
   #isWorking = false;
 
-  constructor({ time, turn = 3, maxWaiting = 10_000, maxWaitingPerTenant = 5_000, now = () => performance.now() }: WorkQueueOptions) {
+  constructor({ time, turn = 1, maxWaiting = 10_000, maxWaitingPerTenant = 5_000, now = () => performance.now() }: WorkQueueOptions) {
     this.#time = time;
     this.#turn = turn;
     this.#maxWaiting = maxWaiting;

@@ -1,6 +1,15 @@
 import { clusterAnnotation, rootCluster } from '@capstan/api';
 import { dropUnserved } from '@capstan/kinds';
-import { applySchemaDefaults, asJson, type KubeObject, StatusError, status, updateManaged } from '@capstan/machinery';
+import {
+  applySchemaDefaults,
+  asJson,
+  type JsonObject,
+  type KubeObject,
+  StatusError,
+  status,
+  stringifyInParts,
+  updateManagedInParts,
+} from '@capstan/machinery';
 import { CacheEntry } from '../cache/entry.ts';
 import { clusterOfKey } from '../cache/key.ts';
 import type { RequestContext } from './context.ts';
@@ -20,6 +29,7 @@ import {
   type Written,
   writing,
 } from './objects.ts';
+import type { Pace } from './pace.ts';
 import { resetFieldsOf } from './reset-fields.ts';
 import type { Resource } from './resource.ts';
 
@@ -49,7 +59,10 @@ export async function create(backend: Backend, context: RequestContext, request:
   uniteOwners(object, context.warn);
   let pausing = pace.pause();
   if (pausing !== undefined) await pausing;
-  if (request.applied !== true) recordManager(resource, object, request.manager, context);
+  if (request.applied !== true) {
+    const recording = recordManager(resource, object, { manager: request.manager, context, pace });
+    if (recording instanceof Promise) await recording;
+  }
   pausing = pace.pause();
   if (pausing !== undefined) await pausing;
   const asked = {
@@ -103,6 +116,7 @@ export async function create(backend: Backend, context: RequestContext, request:
         target,
         object,
         dryRun: request.dryRun,
+        pace,
         waited: mutating !== undefined || validating !== undefined || pace.hasWaited,
       });
     } catch (error) {
@@ -129,14 +143,14 @@ function taken(backend: Backend, context: RequestContext, { target, isPrefixed }
 async function save(
   backend: Backend,
   context: RequestContext,
-  { target, object, dryRun, waited }: { target: Target; object: KubeObject; dryRun: boolean; waited: boolean },
+  { target, object, dryRun, pace, waited }: { target: Target; object: KubeObject; dryRun: boolean; pace: Pace; waited: boolean },
 ): Promise<Written> {
   const place = placeOf(context, target);
   if (dryRun) {
     if (await backend.store.get(place.stored)) throw status.alreadyExists(target.resource, target.name);
-    return { entry: unsaved(place.cached, object), created: true };
+    return { entry: await unsavedAt(pace, { key: place.cached, object }), created: true };
   }
-  const stored = textForStore(target.resource, object);
+  const stored = textForStore(target.resource, object, pace);
   const text = typeof stored === 'string' ? stored : await stored;
   checkSize(text);
   const { cluster } = context;
@@ -150,14 +164,31 @@ async function save(
 
 /** The result of a dry run: the object as it would be, without a revision of its own. */
 export function unsaved(key: string, object: KubeObject, revision = 0): CacheEntry {
+  return new CacheEntry(key, JSON.stringify(asServed(key, object)), revision);
+}
+
+/** The same in parts if the operation is a long one. */
+export async function unsavedAt(
+  pace: Pace,
+  { key, object, revision = 0 }: { key: string; object: KubeObject; revision?: number },
+): Promise<CacheEntry> {
+  if (!pace.hasWaited) return unsaved(key, object, revision);
+  return new CacheEntry(key, await pace.run(stringifyInParts(asServed(key, object))), revision);
+}
+
+function asServed(key: string, object: KubeObject): JsonObject {
   const { kind, apiVersion, metadata: own, ...rest } = object;
   const cluster = clusterOfKey(key);
   const metadata = cluster === rootCluster ? own : { ...own, annotations: { ...own.annotations, [clusterAnnotation]: cluster } };
-  return new CacheEntry(key, JSON.stringify({ kind, apiVersion, metadata, ...rest }), revision);
+  return asJson({ kind, apiVersion, metadata, ...rest });
 }
 
-function recordManager(resource: Resource, object: KubeObject, manager: string, context: RequestContext): void {
-  updateManaged({
+function recordManager(
+  resource: Resource,
+  object: KubeObject,
+  { manager, context, pace }: { manager: string; context: RequestContext; pace: Pace },
+): unknown {
+  const parts = updateManagedInParts({
     live: undefined,
     updated: object,
     type: resource.type,
@@ -167,6 +198,7 @@ function recordManager(resource: Resource, object: KubeObject, manager: string, 
     now: context.now(),
     resetFields: resetFieldsOf(resource, ''),
   });
+  return pace.run(parts);
 }
 
 /** Whether the text is a revision. Anything but a positive number is ignored. */

@@ -1,11 +1,12 @@
 import type { FieldError, KubeObject, Parts } from '@capstan/machinery';
 import { hasMoreValues, names, status, validateObjectMeta } from '@capstan/machinery';
 import { type Store, StoreError } from '@capstan/store';
-import { CacheEntry, storedText } from '../cache/entry.ts';
+import { CacheEntry, storedText, storedTextInParts } from '../cache/entry.ts';
 import { cacheKey, storeKey, type WatchCache } from '../cache/watch-cache.ts';
 import type { Admission, AdmissionRequest } from './admission.ts';
 import type { RequestContext } from './context.ts';
 import { isShown } from './filter.ts';
+import type { Pace } from './pace.ts';
 import type { Resource } from './resource.ts';
 import { toStatus } from './store-errors.ts';
 
@@ -63,9 +64,12 @@ function shown(entry: CacheEntry | undefined, { info }: RequestContext, { resour
 }
 
 /** The text to store for an object in a served version. */
-export function textForStore(resource: Resource, object: KubeObject): string | Promise<string> {
+export function textForStore(resource: Resource, object: KubeObject, pace?: Pace): string | Promise<string> {
   const stored = resource.storage.convert?.toStorage(object) ?? object;
-  return stored instanceof Promise ? stored.then(storedText) : storedText(stored);
+  // An operation that had to wait has a large object.
+  const textOf = (one: KubeObject): string | Promise<string> =>
+    pace?.hasWaited === true ? pace.run(storedTextInParts(one)) : storedText(one);
+  return stored instanceof Promise ? stored.then(textOf) : textOf(stored);
 }
 
 /**

@@ -11,9 +11,9 @@ test('short work never waits', async () => {
   const { now, pass } = clock();
   const pace = new Pace({ turn: () => Promise.reject(new Error('waited')) }, now);
   const work = function* (): Generator<void, string> {
-    pass(2);
+    pass(0.5);
     yield;
-    pass(1);
+    pass(0.2);
     return 'done';
   };
   expect(await pace.run(work())).toBe('done');

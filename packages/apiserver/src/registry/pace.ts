@@ -1,7 +1,7 @@
 import type { Parts } from '@capstan/machinery';
 
 /** How long the parts of an operation may run before others get their turn, in milliseconds. */
-const slice = 4;
+const slice = 1;
 
 /** Gives turns to those who wait for one. */
 export interface Turns {
@@ -39,13 +39,13 @@ export class Pace {
     return this.#now() - this.#since < slice ? undefined : this.#wait();
   }
 
-  /** Runs an operation in parts, with pauses between them. */
-  async run<Result>(parts: Parts<Result>): Promise<Result> {
+  /** Runs an operation in parts, with pauses between them; a promise only if it has to wait. */
+  run<Result>(parts: Parts<Result>): Result | Promise<Result> {
     for (;;) {
       const part = parts.next();
       if (part.done) return part.value;
       const pausing = this.pause();
-      if (pausing !== undefined) await pausing;
+      if (pausing !== undefined) return pausing.then(() => this.run(parts));
     }
   }
 

@@ -1,6 +1,6 @@
 import { type ClusterId, rootCluster } from '@capstan/api';
 import type { ScaleMapping, Strategy, TablePrinter } from '@capstan/kinds';
-import type { GroupResource, JsonObject, KubeObject, ObjectType } from '@capstan/machinery';
+import { type GroupResource, type JsonObject, type KubeObject, type ObjectType, type Parts, parseInParts } from '@capstan/machinery';
 import { atRevision, CacheEntry, movedTo, namingCluster } from '../cache/entry.ts';
 import { clusterOfKey } from '../cache/key.ts';
 
@@ -177,5 +177,11 @@ export function textOf(resource: Resource, entry: CacheEntry): string {
 /** The object in the served version; the caller may modify it. */
 export function objectOf(resource: Resource, entry: CacheEntry): KubeObject {
   const object = entry.parse();
+  return conversionOf(resource, entry)?.fromStorage(object, entry) ?? object;
+}
+
+/** The same in parts. */
+export function* objectInParts(resource: Resource, entry: CacheEntry): Parts<KubeObject> {
+  const object = (yield* parseInParts(entry.text)) as unknown as KubeObject;
   return conversionOf(resource, entry)?.fromStorage(object, entry) ?? object;
 }

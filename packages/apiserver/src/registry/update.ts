@@ -4,17 +4,18 @@ import {
   asJson,
   fieldError,
   type KubeObject,
+  type Parts,
   parseApiVersion,
   StatusError,
   status,
-  updateManaged,
+  updateManagedInParts,
 } from '@capstan/machinery';
 import { StoreError } from '@capstan/store';
 import { type CacheEntry, servedText } from '../cache/entry.ts';
 import type { AdmissionRequest, Shape } from './admission.ts';
 import { changedObjectErrors, updateRules } from './change-errors.ts';
 import type { RequestContext } from './context.ts';
-import { unsaved } from './create.ts';
+import { unsavedAt } from './create.ts';
 import { endsDeletion, remove } from './delete.ts';
 import { parseRevision } from './list.ts';
 import { dropLink, keepCluster, specChanged, stampUpdate, uniteOwners } from './metadata.ts';
@@ -32,8 +33,8 @@ import {
   writing,
 } from './objects.ts';
 import { resetFieldsOf } from './reset-fields.ts';
-import { objectOf, type Resource, readable } from './resource.ts';
-import { isUnchanged } from './unchanged.ts';
+import { objectInParts, type Resource, readable } from './resource.ts';
+import { isUnchanged, isUnchangedInParts } from './unchanged.ts';
 
 /** How often a change without a revision is retried after conflicts. */
 const maxTries = 10;
@@ -44,6 +45,8 @@ export interface UpdateRequest extends Target {
   readonly dryRun: boolean;
   /** Computes the new object from the old one, which it may modify; called again after a conflict. */
   readonly change: (old: KubeObject) => Changed | Promise<Changed>;
+  /** The change neither modifies the old object nor uses parts of it, so it needs no copy. */
+  readonly replaces?: true;
   /** The view for admission instead of the object, as a subresource may have another kind. `none`: admission has already approved. */
   readonly admits?: 'none' | AdmittedView;
 }
@@ -95,11 +98,10 @@ async function tryUpdate(
   const converting = readable(resource, [current]);
   if (converting !== undefined) await converting;
   const pace = context.pace();
-  const old = objectOf(resource, current);
+  const reading = pace.run(objectInParts(resource, current));
+  const old = reading instanceof Promise ? await reading : reading;
+  const { object, applied } = await request.change(request.replaces === true ? old : await pace.run(objectInParts(resource, current)));
   let pausing = pace.pause();
-  if (pausing !== undefined) await pausing;
-  const { object, applied } = await request.change(objectOf(resource, current));
-  pausing = pace.pause();
   if (pausing !== undefined) await pausing;
   checkRevision(resource, object, current, name);
   keepCluster(object, old);
@@ -108,7 +110,10 @@ async function tryUpdate(
   resource.strategy.default?.(object);
   pausing = pace.pause();
   if (pausing !== undefined) await pausing;
-  if (applied !== true) recordManager(request, { object, old, now: context.now() });
+  if (applied !== true) {
+    const recording = pace.run(recordManager(request, { object, old, now: context.now() }));
+    if (recording instanceof Promise) await recording;
+  }
   pausing = pace.pause();
   if (pausing !== undefined) await pausing;
   const view = request.admits === 'none' ? undefined : request.admits;
@@ -154,15 +159,15 @@ async function tryUpdate(
   if (!dryRun) dropLink(object);
   pausing = pace.pause();
   if (pausing !== undefined) await pausing;
-  const unchanged = isUnchanged(object, old);
+  const unchanged = pace.hasWaited ? await pace.run(isUnchangedInParts(object, old)) : isUnchanged(object, old);
   const place = placeOf(context, request);
   if (dryRun) {
-    return { entry: unsaved(place.cached, object, current.revision), created: false };
+    return { entry: await unsavedAt(pace, { key: place.cached, object, revision: current.revision }), created: false };
   }
   if (endsDeletion(resource, object, old))
     return { entry: await remove(backend, context, { target: request, current, object }), created: false };
   if (unchanged && resource.storage.convert === undefined) return { entry: current, created: false };
-  const stored = textForStore(resource, object);
+  const stored = textForStore(resource, object, pace);
   const text = typeof stored === 'string' ? stored : await stored;
   checkSize(text, current.text.length);
   // An object stored in an older form is rewritten, even if nothing else has changed.
@@ -207,9 +212,9 @@ function prepare(resource: Resource, change: { object: KubeObject; old: KubeObje
   else object['status'] = old['status'];
 }
 
-function recordManager(request: UpdateRequest, change: { object: KubeObject; old: KubeObject; now: Date }): void {
+function recordManager(request: UpdateRequest, change: { object: KubeObject; old: KubeObject; now: Date }): Parts<KubeObject> {
   const { resource, subresource, manager } = request;
-  updateManaged({
+  return updateManagedInParts({
     live: change.old,
     updated: change.object,
     type: resource.type,

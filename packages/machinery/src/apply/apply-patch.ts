@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject, type KubeObject } from '../json.ts';
+import { sameJsonInParts } from '../meta/same-json.ts';
 import type { ObjectType } from '../schema/type.ts';
 import * as status from '../status/status.ts';
 import { type Parts, whole } from '../work/parts.ts';
@@ -6,16 +7,16 @@ import { type Comparison, compare, isSame } from './compare.ts';
 import { type Conflict, conflictError, conflictsOf, shownIn, withoutAllowed } from './conflicts.ts';
 import { createdFields, unowned } from './created.ts';
 import { encodeEntries, isSameManager, type Managed, storedEntries } from './entries.ts';
-import { difference, equal, type FieldSet, intersection, isEmpty, union } from './field-set.ts';
+import { differenceInParts, equal, intersection, isEmpty, unionInParts } from './field-set.ts';
 import { fieldsOfLastApplied, refreshLastApplied } from './last-applied.ts';
-import { merge } from './merge.ts';
+import { mergeInParts } from './merge.ts';
 import { prune } from './prune.ts';
 import { reconcile } from './reconcile.ts';
 import { settle } from './settle.ts';
-import { jsonEqual, Untypable } from './shape.ts';
-import { toFieldSet } from './to-field-set.ts';
+import { Untypable } from './shape.ts';
+import { toFieldSetInParts } from './to-field-set.ts';
 import { changedEntry, comparisonOf, timeText, typeOfVersion, withoutFields, withoutReset } from './update-managed.ts';
-import { typingProblem } from './validate.ts';
+import { typingProblemInParts } from './validate.ts';
 
 export interface ApplyRequest {
   /** The stored object; undefined if apply creates it. */
@@ -69,9 +70,9 @@ export function* applyInParts(request: ApplyRequest): Parts<ApplyResult> {
 
 function* applyConfig(request: ApplyRequest): Parts<ApplyResult> {
   const config = request.config as unknown as JsonObject;
-  checkConfig(request, config);
+  yield* checkConfig(request, config);
   yield;
-  const before = managedBefore(request);
+  const before = yield* managedBefore(request);
   yield;
   let outcome = yield* attempt(request, before, request.force);
   if ('conflicts' in outcome) {
@@ -83,14 +84,14 @@ function* applyConfig(request: ApplyRequest): Parts<ApplyResult> {
   return finish(request, before, outcome);
 }
 
-function checkConfig({ kind, apiVersion, type }: ApplyRequest, config: JsonObject): void {
+function* checkConfig({ kind, apiVersion, type }: ApplyRequest, config: JsonObject): Parts<void> {
   const given = { apiVersion: textOf(config['apiVersion']), kind: textOf(config['kind']) };
   if (given.apiVersion !== apiVersion || (kind !== undefined && given.kind !== kind) || given.kind === '') {
     throw status.badRequest(`invalid object type: ${printKind(given.apiVersion, given.kind)}`);
   }
   const metadata = config['metadata'];
   if (isObject(metadata) && Array.isArray(metadata['managedFields'])) throw status.badRequest('metadata.managedFields must be nil');
-  const problem = typingProblem(type, config);
+  const problem = yield* typingProblemInParts(type, config);
   if (problem === undefined) return;
   const names = isObject(metadata) ? metadata : {};
   const object = `${textOf(names['namespace'])}/${textOf(names['name'])}; ${printKind(given.apiVersion, given.kind)}`;
@@ -104,18 +105,20 @@ function printKind(apiVersion: string, kind: string): string {
 }
 
 /** Fields from before the first apply belong to a manager of their own, so that the first apply can conflict with it. */
-function managedBefore(request: ApplyRequest): Managed[] {
+function* managedBefore(request: ApplyRequest): Parts<Managed[]> {
   const { live, type, apiVersion, subresource, now } = request;
   const stored = storedEntries(live?.metadata.managedFields);
   if (stored.length > 0 || live === undefined) {
-    return stored.flatMap((one) => {
+    const served: Managed[] = [];
+    for (const one of stored) {
       const versionType = typeOfVersion(request, one.apiVersion);
-      if (versionType === undefined) return [];
-      const fields = reconcile(versionType, one.fields);
-      return [fields === one.fields ? one : changedEntry(one, fields)];
-    });
+      if (versionType === undefined) continue;
+      const fields = yield* reconcile(versionType, one.fields);
+      served.push(fields === one.fields ? one : changedEntry(one, fields));
+    }
+    return served;
   }
-  const fields = withoutReset(createdFields(type, live as unknown as JsonObject), request.resetFields);
+  const fields = withoutReset(yield* createdFields(type, live as unknown as JsonObject), request.resetFields);
   if (isEmpty(fields)) return [];
   return [{ manager: 'before-first-apply', operation: 'Update', apiVersion, subresource, time: timeText(now), fields }];
 }
@@ -130,33 +133,35 @@ function* attempt(request: ApplyRequest, before: readonly Managed[], force: bool
   const { type, manager, apiVersion, subresource } = request;
   const live = (request.live ?? {}) as unknown as JsonObject;
   const config = request.config as unknown as JsonObject;
-  const owned = withoutReset(toFieldSet(type, config), request.resetFields);
+  const owned = withoutReset(yield* toFieldSetInParts(type, config), request.resetFields);
   const mine: Managed = { manager, operation: 'Apply', apiVersion, subresource, time: undefined, fields: owned };
   const last = before.find((one) => isSameManager(one, mine));
   const others = before.filter((one) => one !== last);
   const bare = withoutManagedFields(live);
   yield;
   try {
-    let merged = merge(type, bare, config) as JsonObject;
+    let merged = (yield* mergeInParts(type, bare, config)) as JsonObject;
     yield;
     const lastType = last && typeOfVersion(request, last.apiVersion);
-    if (last !== undefined && lastType !== undefined && !isWithin(last.fields, owned)) {
+    // Otherwise the manager still applies everything that it applied before, so there is nothing to remove.
+    if (last !== undefined && lastType !== undefined && !isEmpty(yield* differenceInParts(last.fields, owned))) {
       yield;
       merged = (yield* prune(merged, { type: lastType, last: last.fields, managed: [...others, mine] })) as JsonObject;
     }
     yield;
-    const comparison = comparisonWith(request, merged);
+    const comparison = yield* comparisonWith(request, merged);
     yield;
-    const conflicts = force ? [] : findConflicts(others, comparison);
+    const conflicts = force ? [] : yield* findConflicts(others, comparison);
     if (conflicts.length > 0) return { conflicts };
-    const left = withoutFields(others, { ...request, updated: merged as unknown as KubeObject }, comparison);
+    const left = yield* withoutFields(others, { ...request, updated: merged as unknown as KubeObject }, comparison);
     yield;
-    const object = settle(type, merged);
+    const object = yield* settle(type, merged);
     yield;
     // In built-in kinds, nulls in the live object are no difference either.
-    const isAsBefore = (): boolean => jsonEqual(bare, object) || (isSame(comparison) && jsonEqual(settle(type, bare), object));
-    const sameObject = request.live !== undefined && isAsBefore();
-    const fields = difference(owned, unowned);
+    const isAsBefore =
+      (yield* sameJsonInParts(bare, object)) || (isSame(comparison) && (yield* sameJsonInParts(yield* settle(type, bare), object)));
+    const sameObject = request.live !== undefined && isAsBefore;
+    const fields = yield* differenceInParts(owned, unowned);
     const time = sameObject ? last?.time : timeText(request.now);
     return { object, sameObject, managed: isEmpty(fields) ? left : [...left, { ...mine, fields, time }] };
   } catch (error) {
@@ -165,19 +170,15 @@ function* attempt(request: ApplyRequest, before: readonly Managed[], force: bool
   }
 }
 
-/** Whether the manager still applies everything that it applied before, so that there is nothing to remove. */
-function isWithin(last: FieldSet, owned: FieldSet): boolean {
-  return isEmpty(difference(last, owned));
-}
-
-function comparisonWith(request: ApplyRequest, merged: JsonObject): Comparison {
+function* comparisonWith(request: ApplyRequest, merged: JsonObject): Parts<Comparison> {
   const updated = merged as unknown as KubeObject;
   if (request.live === undefined) return compare(request.type, {}, {});
-  return comparisonOf({ ...request, updated }, request.type);
+  return yield* comparisonOf({ ...request, updated }, request.type);
 }
 
-function findConflicts(others: readonly Managed[], { modified, added }: Comparison): Conflict[] {
-  const changed = union(modified, added);
+function* findConflicts(others: readonly Managed[], { modified, added }: Comparison): Parts<Conflict[]> {
+  const changed = yield* unionInParts(modified, added);
+  yield;
   return conflictsOf(
     others.map((manager) => ({ manager, fields: intersection(manager.fields, changed) })).filter(({ fields }) => !isEmpty(fields)),
   );

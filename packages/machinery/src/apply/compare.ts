@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { ListType, Type } from '../schema/type.ts';
-import { emptySet, type FieldSet, isEmpty, sorted, union, withSelf } from './field-set.ts';
+import { endsPart, type Parts, whole } from '../work/parts.ts';
+import { emptySet, type FieldSet, isEmpty, sortedInParts, unionInParts, withSelf } from './field-set.ts';
 import type { PathElement } from './path-element.ts';
 import { fieldTypeOrDeduced, itemElement, itemType, jsonEqual, listOf, mapOf, own, shapeOf } from './shape.ts';
 
@@ -24,37 +25,44 @@ const leafModified: Change = { modified: emptySet };
 
 /** Compares two objects of a type, field by field. Throws Untypable for lists whose items cannot be told apart. */
 export function compare(type: Type, before: Json, after: Json): Comparison {
-  const change = compareNode(type, before, after);
+  return whole(compareInParts(type, before, after));
+}
+
+export function* compareInParts(type: Type, before: Json, after: Json): Parts<Comparison> {
+  const change = yield* compareNode(type, before, after);
   return { removed: change?.removed ?? emptySet, modified: change?.modified ?? emptySet, added: change?.added ?? emptySet };
 }
 
 /** All added, modified and removed fields. */
-export function changedFields(comparison: Comparison): FieldSet {
-  return union(union(comparison.modified, comparison.added), comparison.removed);
+export function* changedFields(comparison: Comparison): Parts<FieldSet> {
+  return yield* unionInParts(yield* unionInParts(comparison.modified, comparison.added), comparison.removed);
 }
 
 export const isSame = (comparison: Comparison): boolean =>
   isEmpty(comparison.removed) && isEmpty(comparison.modified) && isEmpty(comparison.added);
 
-function compareNode(type: Type, before: Json | undefined, after: Json | undefined): Change | undefined {
+function* compareNode(type: Type, before: Json | undefined, after: Json | undefined): Parts<Change | undefined> {
   if (before === after) return undefined;
   // Null matches any shape, so it takes the other side's.
   const shape = shapeOf(type, after ?? before);
   if (type.kind === 'any' && shape !== shapeOf(type, before ?? after)) {
     // A deduced value changed from a map to a plain value or back: it is modified, and the map's fields were removed or added.
-    return { ...compareMaps(type, mapOf(before), mapOf(after)), modified: emptySet };
+    return { ...(yield* compareMaps(type, mapOf(before), mapOf(after))), modified: emptySet };
   }
   if (shape === 'map') {
     const left = mapOf(before);
     const right = mapOf(after);
-    if (hasKeys(left) || hasKeys(right)) return withPresence(compareMaps(type, left, right), before, after);
+    if (hasKeys(left) || hasKeys(right)) return withPresence(yield* compareMaps(type, left, right), before, after);
   } else if (shape === 'list') {
     const left = listOf(before);
     const right = listOf(after);
-    if (left?.length || right?.length) return withPresence(compareLists(type as ListType, left, right), before, after);
+    if (left?.length || right?.length) return withPresence(yield* compareLists(type as ListType, left, right), before, after);
   }
   return compareLeaves(before, after);
 }
+
+/** A value that has no fields or items, whatever its type says: it is compared as a whole. */
+const isScalar = (value: Json | undefined): boolean => typeof value !== 'object' || value === null;
 
 function hasKeys(map: JsonObject | undefined): boolean {
   for (const _ in map) return true;
@@ -86,46 +94,59 @@ class Changes {
     if (change.added !== undefined) (this.#added ??= {})[element] = change.added;
   }
 
-  result(): Change | undefined {
+  *result(): Parts<Change | undefined> {
     if (this.#removed === undefined && this.#modified === undefined && this.#added === undefined) return undefined;
     return {
-      removed: this.#removed && sorted(this.#removed),
-      modified: this.#modified && sorted(this.#modified),
-      added: this.#added && sorted(this.#added),
+      removed: this.#removed && (yield* sortedInParts(this.#removed)),
+      modified: this.#modified && (yield* sortedInParts(this.#modified)),
+      added: this.#added && (yield* sortedInParts(this.#added)),
     };
   }
 }
 
-function compareMaps(type: Type, before: JsonObject | undefined, after: JsonObject | undefined): Change | undefined {
+function* compareMaps(type: Type, before: JsonObject | undefined, after: JsonObject | undefined): Parts<Change | undefined> {
   const changes = new Changes();
   if (after !== undefined) {
     for (const key of Object.keys(after)) {
+      if (endsPart()) yield;
       const old = own(before, key);
-      if (after[key] !== old) changes.put(`f:${key}`, compareNode(fieldTypeOrDeduced(type, key), old, after[key]));
+      const value = after[key];
+      if (value === old) continue;
+      if (isScalar(value) && isScalar(old)) changes.put(`f:${key}`, compareLeaves(old, value));
+      else changes.put(`f:${key}`, yield* compareNode(fieldTypeOrDeduced(type, key), old, value));
     }
   }
   if (before !== undefined) {
     for (const key of Object.keys(before)) {
-      if (after === undefined || !Object.hasOwn(after, key)) {
-        changes.put(`f:${key}`, compareNode(fieldTypeOrDeduced(type, key), before[key], undefined));
-      }
+      if (endsPart()) yield;
+      if (after !== undefined && Object.hasOwn(after, key)) continue;
+      const old = before[key];
+      if (old !== undefined)
+        changes.put(`f:${key}`, isScalar(old) ? leafRemoved : yield* compareNode(fieldTypeOrDeduced(type, key), old, undefined));
     }
   }
-  return changes.result();
+  return yield* changes.result();
 }
 
-function compareLists(type: ListType, before: Json[] | undefined, after: Json[] | undefined): Change | undefined {
-  const old = itemsByElement(type, before);
-  const fresh = itemsByElement(type, after);
+function* compareLists(type: ListType, before: Json[] | undefined, after: Json[] | undefined): Parts<Change | undefined> {
+  const old = yield* itemsByElement(type, before);
+  const fresh = yield* itemsByElement(type, after);
   const changes = new Changes();
-  for (const [element, items] of fresh) changes.put(element, compareItems(type, old.get(element), items));
-  for (const [element, items] of old) if (!fresh.has(element)) changes.put(element, compareItems(type, items, undefined));
-  return changes.result();
+  for (const [element, items] of fresh) {
+    if (endsPart()) yield;
+    changes.put(element, yield* compareItems(type, old.get(element), items));
+  }
+  for (const [element, items] of old) {
+    if (endsPart()) yield;
+    if (!fresh.has(element)) changes.put(element, yield* compareItems(type, items, undefined));
+  }
+  return yield* changes.result();
 }
 
-function itemsByElement(type: ListType, list: Json[] | undefined): Map<PathElement, Json[]> {
+function* itemsByElement(type: ListType, list: Json[] | undefined): Parts<Map<PathElement, Json[]>> {
   const items = new Map<PathElement, Json[]>();
   for (const item of list ?? []) {
+    if (endsPart()) yield;
     const element = itemElement(type, item);
     const same = items.get(element);
     if (same === undefined) items.set(element, [item]);
@@ -135,15 +156,15 @@ function itemsByElement(type: ListType, list: Json[] | undefined): Map<PathEleme
 }
 
 /** Items that share a key, which validation forbids but old objects may have, are compared as one value. */
-function compareItems(type: ListType, before: Json[] | undefined, after: Json[] | undefined): Change | undefined {
+function* compareItems(type: ListType, before: Json[] | undefined, after: Json[] | undefined): Parts<Change | undefined> {
   const oldCount = before?.length ?? 0;
   const newCount = after?.length ?? 0;
-  if (oldCount <= 1 && newCount <= 1) return compareNode(itemType(type), before?.[0], after?.[0]);
+  if (oldCount <= 1 && newCount <= 1) return yield* compareNode(itemType(type), before?.[0], after?.[0]);
   if (oldCount >= 2 && newCount >= 2) return jsonEqual(before!, after!) ? undefined : leafModified;
   if (oldCount >= 2) {
-    const fresh = newCount === 0 ? undefined : compareNode(itemType(type), undefined, after![0]);
+    const fresh = newCount === 0 ? undefined : yield* compareNode(itemType(type), undefined, after![0]);
     return { ...fresh, removed: emptySet };
   }
-  const gone = oldCount === 0 ? undefined : compareNode(itemType(type), before![0], undefined);
+  const gone = oldCount === 0 ? undefined : yield* compareNode(itemType(type), before![0], undefined);
   return { ...gone, added: emptySet };
 }

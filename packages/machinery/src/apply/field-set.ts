@@ -1,3 +1,4 @@
+import { endsPart, type Parts, sortInParts, whole } from '../work/parts.ts';
 import { compareReadElements, fieldElement, type PathElement, printPathElement, type ReadElement, readElement } from './path-element.ts';
 
 /**
@@ -45,52 +46,75 @@ function pathSet(path: FieldPath): FieldSet {
 
 /** Sorts the elements of one level in Kubernetes' order. Returns the same node if they are already sorted. */
 export function sorted(node: FieldSet): FieldSet {
+  return whole(sortedInParts(node));
+}
+
+export function* sortedInParts(node: FieldSet): Parts<FieldSet> {
   const elements = Object.keys(node);
   const start = elements[0] === self ? 1 : 0;
   if (elements.length <= start + 1) return node;
   let before: ReadElement | undefined;
   for (let index = start; index < elements.length; index++) {
-    if (elements[index] === self) return rebuilt(node, elements);
+    if (elements[index] === self) return yield* rebuilt(node, elements);
     const read = readElement(elements[index]!);
-    if (before !== undefined && compareReadElements(before, read) > 0) return rebuilt(node, elements);
+    if (before !== undefined && compareReadElements(before, read) > 0) return yield* rebuilt(node, elements);
     before = read;
+    if (endsPart()) yield;
   }
   return node;
 }
 
-function rebuilt(node: FieldSet, elements: PathElement[]): FieldSet {
+function* rebuilt(node: FieldSet, elements: PathElement[]): Parts<FieldSet> {
   const result: Building = {};
   if (self in node) result[self] = emptySet;
-  const read = elements.filter((element) => element !== self).map(readElement);
-  read.sort(compareReadElements);
-  for (const { element } of read) result[element] = node[element]!;
+  const read: ReadElement[] = [];
+  for (const element of elements) {
+    if (element !== self) read.push(readElement(element));
+    if (endsPart()) yield;
+  }
+  for (const { element } of yield* sortInParts(read, compareReadElements)) {
+    result[element] = node[element]!;
+    if (endsPart()) yield;
+  }
   return result;
 }
 
 export function union(left: FieldSet, right: FieldSet): FieldSet {
   if (isEmpty(left)) return right;
   if (isEmpty(right)) return left;
-  return unionNodes(left, right);
+  return whole(unionNodes(left, right));
 }
 
-function unionNodes(left: FieldSet, right: FieldSet): FieldSet {
+export function* unionInParts(left: FieldSet, right: FieldSet): Parts<FieldSet> {
+  if (isEmpty(left)) return right;
+  if (isEmpty(right)) return left;
+  return yield* unionNodes(left, right);
+}
+
+function* unionNodes(left: FieldSet, right: FieldSet): Parts<FieldSet> {
   if (left === right) return left;
   const member = self in left || self in right;
   const result: Building = {};
   if (member) result[self] = emptySet;
   for (const element in left) {
+    if (endsPart()) yield;
     if (element === self) continue;
+    const node = left[element]!;
     const other = right[element];
-    result[element] = other === undefined ? left[element]! : unionChildren(left[element]!, other);
+    if (other === undefined) result[element] = node;
+    else if (isEmpty(node)) result[element] = withSelf(other);
+    else if (isEmpty(other)) result[element] = withSelf(node);
+    else {
+      yield;
+      result[element] = yield* unionNodes(node, other);
+      yield;
+    }
   }
-  for (const element in right) if (element !== self && !(element in left)) result[element] = right[element]!;
-  return sorted(result);
-}
-
-function unionChildren(left: FieldSet, right: FieldSet): FieldSet {
-  if (isEmpty(left)) return withSelf(right);
-  if (isEmpty(right)) return withSelf(left);
-  return unionNodes(left, right);
+  for (const element in right) {
+    if (endsPart()) yield;
+    if (element !== self && !(element in left)) result[element] = right[element]!;
+  }
+  return yield* sortedInParts(result);
 }
 
 /**
@@ -98,26 +122,38 @@ function unionChildren(left: FieldSet, right: FieldSet): FieldSet {
  * is removed.
  */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
-  return isEmpty(left) || isEmpty(right) ? left : (subtract(left, right, false) ?? emptySet);
+  return isEmpty(left) || isEmpty(right) ? left : (whole(subtract(left, right, false)) ?? emptySet);
+}
+
+export function* differenceInParts(left: FieldSet, right: FieldSet): Parts<FieldSet> {
+  return isEmpty(left) || isEmpty(right) ? left : ((yield* subtract(left, right, false)) ?? emptySet);
 }
 
 /** Like difference, but a path in `right` removes everything below it. */
 export function recursiveDifference(left: FieldSet, right: FieldSet): FieldSet {
-  return isEmpty(left) || isEmpty(right) ? left : (subtract(left, right, true) ?? emptySet);
+  return isEmpty(left) || isEmpty(right) ? left : (whole(subtract(left, right, true)) ?? emptySet);
 }
 
-function subtract(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet | undefined {
-  if (isEmpty(left)) return isMember(right) ? undefined : left;
+/** `left` is not empty. */
+function* subtract(left: FieldSet, right: FieldSet, recursive: boolean): Parts<FieldSet | undefined> {
   let result: Building | undefined;
   let count = 0;
   for (const element in left) {
+    if (endsPart()) yield;
     const node = left[element]!;
     let kept: FieldSet | undefined = node;
     if (element === self) {
       if (isMember(right)) kept = undefined;
     } else {
       const other = right[element];
-      if (other !== undefined) kept = recursive && isMember(other) ? undefined : subtract(node, other, recursive);
+      if (other === undefined) kept = node;
+      else if (recursive && isMember(other)) kept = undefined;
+      else if (!isEmpty(node)) {
+        // Looking into a large node takes long, even if only to see that it is not empty.
+        yield;
+        kept = yield* subtract(node, other, recursive);
+        yield;
+      } else if (isMember(other)) kept = undefined;
     }
     if (kept !== node && result === undefined) {
       result = {};

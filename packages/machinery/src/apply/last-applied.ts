@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject, type KubeObject } from '../json.ts';
 import type { ObjectType } from '../schema/type.ts';
+import { whole } from '../work/parts.ts';
 import { changedFields, compare } from './compare.ts';
 import { difference, type FieldSet } from './field-set.ts';
 import { cloneJson, Untypable } from './shape.ts';
@@ -26,7 +27,7 @@ export function fieldsOfLastApplied(live: KubeObject, type: ObjectType, apiVersi
   }
   if (!isObject(applied) || applied['apiVersion'] !== apiVersion || typingProblem(type, applied) !== undefined) return undefined;
   try {
-    const changed = changedFields(compare(type, applied, live as unknown as JsonObject));
+    const changed = whole(changedFields(compare(type, applied, live as unknown as JsonObject)));
     return difference(toFieldSet(type, applied), changed);
   } catch (error) {
     if (error instanceof Untypable) return undefined;

@@ -2,10 +2,10 @@ import type { Json } from '../json.ts';
 import type { ObjectType, Type } from '../schema/type.ts';
 import type { Parts } from '../work/parts.ts';
 import type { Managed } from './entries.ts';
-import { difference, emptySet, type FieldSet, intersection, isEmpty, union, withSelf } from './field-set.ts';
+import { differenceInParts, emptySet, type FieldSet, intersection, isEmpty, unionInParts, withSelf } from './field-set.ts';
 import { removeItems } from './remove-items.ts';
 import { fieldTypeOrDeduced, isNamedField, itemType } from './shape.ts';
-import { toFieldSet } from './to-field-set.ts';
+import { toFieldSetInParts } from './to-field-set.ts';
 
 /** Adds the named fields that lead to the set's paths: a struct is removed once all of it is removed, a map is not. */
 function withNamedFields(type: Type, set: FieldSet): FieldSet {
@@ -40,17 +40,25 @@ export interface Pruning {
 export function* prune(merged: Json, { type, last, managed }: Pruning): Parts<Json> {
   if (isEmpty(last)) return merged;
   const lastNamed = withNamedFields(type, last);
-  const mergedNamed = withNamedFields(type, toFieldSet(type, merged));
   yield;
-  const fieldsOf = (value: Json | undefined): FieldSet => (value === undefined ? emptySet : withNamedFields(type, toFieldSet(type, value)));
+  const fieldsOf = function* (value: Json | undefined): Parts<FieldSet> {
+    return value === undefined ? emptySet : withNamedFields(type, yield* toFieldSetInParts(type, value));
+  };
+  const mergedNamed = yield* fieldsOf(merged);
+  yield;
   const stripped = removeItems(type, merged, lastNamed);
   yield;
-  const owned = managed.reduce((set, one) => union(set, one.fields), emptySet);
+  let owned = emptySet;
+  for (const one of managed) owned = yield* unionInParts(owned, one.fields);
   yield;
-  const wanted = union(fieldsOf(stripped), withNamedFields(type, owned));
+  const kept = yield* fieldsOf(stripped);
   yield;
-  const restored = removeItems(type, merged, difference(mergedNamed, wanted));
+  const wanted = yield* unionInParts(kept, withNamedFields(type, owned));
   yield;
-  const gone = intersection(difference(mergedNamed, fieldsOf(restored)), lastNamed);
+  const restored = removeItems(type, merged, yield* differenceInParts(mergedNamed, wanted));
+  yield;
+  const left = yield* differenceInParts(mergedNamed, yield* fieldsOf(restored));
+  yield;
+  const gone = intersection(left, lastNamed);
   return removeItems(type, merged, gone) ?? {};
 }

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { Type } from '../schema/type.ts';
+import { endsPart, type Parts } from '../work/parts.ts';
 import { cloneJson, fieldTypeOrDeduced, isNamedField, itemType, setOwn } from './shape.ts';
 import { isBuiltIn } from './zero.ts';
 
@@ -7,19 +8,28 @@ import { isBuiltIn } from './zero.ts';
  * A copy of apply's result without the nulls left by emptied maps and lists. Built-in kinds keep nulls only as map values, which decode as
  * the zero value of their type. Custom resources keep nulls of scalars and of fields that their schema does not name.
  */
-export function settle(type: Type, value: JsonObject): JsonObject {
+export function settle(type: Type, value: JsonObject): Parts<JsonObject> {
   return settleMap(type, value, isBuiltIn(type));
 }
 
-function settleValue(type: Type, value: Json, builtIn: boolean): Json {
+function* settleValue(type: Type, value: Json, builtIn: boolean): Parts<Json> {
   if (type.kind === 'any') return cloneJson(value);
-  if (Array.isArray(value)) return value.map((item) => settleValue(itemType(type), item, builtIn));
-  return isObject(value) ? settleMap(type, value, builtIn) : value;
+  if (isObject(value)) return yield* settleMap(type, value, builtIn);
+  if (!Array.isArray(value)) return value;
+  const result: Json[] = [];
+  for (const item of value) {
+    if (endsPart()) yield;
+    result.push(isScalar(item) ? item : yield* settleValue(itemType(type), item, builtIn));
+  }
+  return result;
 }
 
-function settleMap(type: Type, map: JsonObject, builtIn: boolean): JsonObject {
+const isScalar = (value: Json): boolean => typeof value !== 'object' || value === null;
+
+function* settleMap(type: Type, map: JsonObject, builtIn: boolean): Parts<JsonObject> {
   const result: JsonObject = {};
   for (const key of Object.keys(map)) {
+    if (endsPart()) yield;
     const valueType = fieldTypeOrDeduced(type, key);
     const value = map[key]!;
     if (
@@ -27,7 +37,7 @@ function settleMap(type: Type, map: JsonObject, builtIn: boolean): JsonObject {
       (valueType.kind === 'scalar' ? builtIn && type.kind !== 'map' : valueType.kind !== 'any' || isNamedField(type, key))
     )
       continue;
-    setOwn(result, key, settleValue(valueType, value, builtIn));
+    setOwn(result, key, isScalar(value) ? value : yield* settleValue(valueType, value, builtIn));
   }
   return result;
 }

@@ -4,7 +4,7 @@ import { builtinTypes } from '../schema/table.ts';
 import type { ObjectType } from '../schema/type.ts';
 import { cloneJson } from './shape.ts';
 import { asObject, later, now, object, widget, widgetOf } from './test-types.ts';
-import { type ManagedUpdate, updateManaged } from './update-managed.ts';
+import { type ManagedUpdate, updateManaged, updateManagedInParts } from './update-managed.ts';
 
 const configMap = builtinTypes().object('io.k8s.api.core.v1.ConfigMap')!;
 
@@ -211,4 +211,15 @@ it('ignores the entries of a request that sends too many', () => {
   expect(shown(write(undefined, configMapOf({ a: '1' }, { managedFields: managedFields as never })))).toEqual(
     shown(write(undefined, configMapOf({ a: '1' }))),
   );
+});
+
+it('handles a large object in many parts', () => {
+  const wide = (prefix: string): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: 15_000 }, (_, index) => [`${prefix}${(index * 7919) % 15_000}`, prefix]));
+  const live = write(undefined, configMapOf(wide('a')));
+  const updated = copy(configMapOf({ ...wide('a'), ...wide('b') }));
+  let parts = 0;
+  for (const _ of updateManagedInParts({ live, updated, type: configMap, manager: 'two', apiVersion: 'v1', subresource: '', now })) parts++;
+  expect(parts).toBeGreaterThan(100);
+  expect(updated.metadata.managedFields).toHaveLength(2);
 });

@@ -1,9 +1,10 @@
 import type { JsonObject, KubeObject, ManagedFieldsEntry } from '../json.ts';
 import type { ObjectType } from '../schema/type.ts';
-import { type Comparison, changedFields, compare, isSame } from './compare.ts';
+import { type Parts, whole } from '../work/parts.ts';
+import { type Comparison, changedFields, compareInParts, isSame } from './compare.ts';
 import { createdFields, unowned } from './created.ts';
 import { capUpdateManagers, decodeEntries, encodeEntries, isReset, isSameManager, type Managed, storedEntries } from './entries.ts';
-import { difference, emptySet, type FieldSet, fieldPath, isEmpty, recursiveDifference, setOf, union } from './field-set.ts';
+import { differenceInParts, emptySet, type FieldSet, fieldPath, isEmpty, recursiveDifference, setOf, unionInParts } from './field-set.ts';
 import { MalformedFields } from './fields-v1.ts';
 import { reconcile } from './reconcile.ts';
 import { jsonEqual, Untypable } from './shape.ts';
@@ -31,21 +32,26 @@ export interface ManagedUpdate {
  * request: an object whose fields cannot be told apart is stored without managedFields.
  */
 export function updateManaged(update: ManagedUpdate): KubeObject {
+  return whole(updateManagedInParts(update));
+}
+
+/** The same in parts, between which others may run: a large object takes long. Nothing may change the objects meanwhile. */
+export function* updateManagedInParts(update: ManagedUpdate): Parts<KubeObject> {
   const { metadata } = update.updated;
-  const entries = managedFieldsOf(update);
+  const entries = yield* managedFieldsOf(update);
   if (entries === undefined) delete metadata.managedFields;
   else metadata.managedFields = entries;
   return update.updated;
 }
 
-function managedFieldsOf(update: ManagedUpdate): ManagedFieldsEntry[] | undefined {
+function* managedFieldsOf(update: ManagedUpdate): Parts<ManagedFieldsEntry[] | undefined> {
   try {
     const before = entriesBefore(update);
     if (before.length === 0) {
       // An existing object that has lost its entries gets none until someone applies to it.
-      return update.live === undefined ? encodeEntries(creation(update)) : undefined;
+      return update.live === undefined ? encodeEntries(yield* creation(update)) : undefined;
     }
-    return afterChange(update, before);
+    return yield* afterChange(update, before);
   } catch (error) {
     // An object too deep for the stack is treated the same way.
     if (error instanceof Untypable || error instanceof RangeError) return undefined;
@@ -72,8 +78,8 @@ function entriesBefore({ live, updated, subresource }: ManagedUpdate): Managed[]
   }
 }
 
-function creation(update: ManagedUpdate): Managed[] {
-  const fields = withoutReset(createdFields(update.type, update.updated as unknown as JsonObject), update.resetFields);
+function* creation(update: ManagedUpdate): Parts<Managed[]> {
+  const fields = withoutReset(yield* createdFields(update.type, update.updated as unknown as JsonObject), update.resetFields);
   return isEmpty(fields) ? [] : [managerOf(update, fields)];
 }
 
@@ -84,27 +90,27 @@ function managerOf({ manager, apiVersion, subresource, now }: ManagedUpdate, fie
 
 export const timeText = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
 
-function afterChange(update: ManagedUpdate, before: Managed[]): ManagedFieldsEntry[] | undefined {
-  const comparison = comparisonOf(update, update.type);
+function* afterChange(update: ManagedUpdate, before: Managed[]): Parts<ManagedFieldsEntry[] | undefined> {
+  const comparison = yield* comparisonOf(update, update.type);
   if (isSame(comparison) && before[0]!.entry !== undefined && isBuiltIn(update.type)) return encodeEntries(before);
-  const others = withoutFields(before, update, comparison);
-  const owned = difference(union(comparison.modified, comparison.added), unowned);
-  return encodeEntries(capUpdateManagers(isEmpty(owned) ? others : withManager(others, managerOf(update, owned))));
+  const others = yield* withoutFields(before, update, comparison);
+  const owned = yield* differenceInParts(yield* unionInParts(comparison.modified, comparison.added), unowned);
+  return encodeEntries(capUpdateManagers(isEmpty(owned) ? others : yield* withManager(others, managerOf(update, owned))));
 }
 
 /** The changed fields, except those that must not be owned. Without a live object, every field was added. */
-export function comparisonOf(
+export function* comparisonOf(
   { live, updated, resetFields }: Pick<ManagedUpdate, 'live' | 'updated' | 'resetFields'>,
   type: ObjectType,
-): Comparison {
+): Parts<Comparison> {
   if (live === undefined) {
     return {
       removed: emptySet,
       modified: emptySet,
-      added: withoutReset(createdFields(type, updated as unknown as JsonObject), resetFields),
+      added: withoutReset(yield* createdFields(type, updated as unknown as JsonObject), resetFields),
     };
   }
-  const { removed, modified, added } = compare(type, withoutManagedFields(live), withoutManagedFields(updated));
+  const { removed, modified, added } = yield* compareInParts(type, withoutManagedFields(live), withoutManagedFields(updated));
   return {
     removed: withoutReset(removed, resetFields),
     modified: withoutReset(modified, resetFields),
@@ -132,22 +138,22 @@ export function withoutReset(fields: FieldSet, resetFields: readonly (readonly s
 }
 
 /** Takes the changed fields from all their owners. Drops managers that own nothing any more or used a version that is no longer served. */
-export function withoutFields(
+export function* withoutFields(
   managed: readonly Managed[],
   update: Pick<ManagedUpdate, 'live' | 'updated' | 'resetFields' | 'type' | 'apiVersion' | 'typeFor'>,
   comparison: Comparison,
-): Managed[] {
-  const changed = new Map<string, FieldSet>([[update.apiVersion, changedFields(comparison)]]);
+): Parts<Managed[]> {
+  const changed = new Map<string, FieldSet>([[update.apiVersion, yield* changedFields(comparison)]]);
   const result: Managed[] = [];
   for (const one of managed) {
     const type = typeOfVersion(update, one.apiVersion);
     if (type === undefined) continue;
     let gone = changed.get(one.apiVersion);
     if (gone === undefined) {
-      gone = type === update.type ? changed.get(update.apiVersion)! : changedFields(comparisonOf(update, type));
+      gone = type === update.type ? changed.get(update.apiVersion)! : yield* changedFields(yield* comparisonOf(update, type));
       changed.set(one.apiVersion, gone);
     }
-    const fields = difference(isBuiltIn(type) ? one.fields : reconcile(type, one.fields), gone);
+    const fields = yield* differenceInParts(isBuiltIn(type) ? one.fields : yield* reconcile(type, one.fields), gone);
     if (!isEmpty(fields)) result.push(fields === one.fields ? one : changedEntry(one, fields));
   }
   return result;
@@ -167,8 +173,8 @@ export function typeOfVersion(
 }
 
 /** Adds the fields to the manager's entry, or appends a new entry. */
-function withManager(managed: readonly Managed[], manager: Managed): Managed[] {
+function* withManager(managed: readonly Managed[], manager: Managed): Parts<Managed[]> {
   const index = managed.findIndex((one) => isSameManager(one, manager));
   if (index < 0) return [...managed, manager];
-  return managed.with(index, { ...manager, fields: union(manager.fields, managed[index]!.fields) });
+  return managed.with(index, { ...manager, fields: yield* unionInParts(manager.fields, managed[index]!.fields) });
 }

@@ -1,14 +1,19 @@
 import { isLargeInteger } from '../codec/exact.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { ListType, Scalar, Type } from '../schema/type.ts';
+import { endsPart, type Parts, whole } from '../work/parts.ts';
 import { GoValue, goTypeName, printSyntax, printValue } from './go-text.ts';
 import { type PathElement, printPathElement } from './path-element.ts';
 import { fieldType, itemElement, itemType, Untypable } from './shape.ts';
 
 /** Why a configuration does not match its type, in Kubernetes' words; undefined if it does. */
 export function typingProblem(type: Type, value: Json): string | undefined {
+  return whole(typingProblemInParts(type, value));
+}
+
+export function* typingProblemInParts(type: Type, value: Json): Parts<string | undefined> {
   const problems: string[] = [];
-  check(type, value, { around: undefined, step: '', problems });
+  yield* check(type, value, { around: undefined, step: '', problems });
   if (problems.length <= 1) return problems[0];
   return ['errors:', ...problems.map((problem) => `  ${problem}`)].join('\n');
 }
@@ -40,15 +45,15 @@ function printStep(step: string): string {
   return step === '' || step.startsWith('.') || step.startsWith('[') ? step : printPathElement(step);
 }
 
-function check(type: Type, value: Json, place: Place): void {
+function* check(type: Type, value: Json, place: Place): Parts<void> {
   if (value === null) return;
   if ((value as unknown) instanceof GoValue) report(place, unfit(type, value as unknown as GoValue));
   else if (type.kind === 'scalar') checkScalar(type.scalar, value, place);
   else if (type.kind === 'list') {
-    if (Array.isArray(value)) checkItems(type, value, place);
+    if (Array.isArray(value)) yield* checkItems(type, value, place);
     else report(place, `expected list, got &{${printValue(value)}}`);
   } else if (type.kind !== 'any') {
-    if (isObject(value)) checkFields(type, value, place);
+    if (isObject(value)) yield* checkFields(type, value, place);
     else report(place, `expected map, got &{${printValue(value)}}`);
   }
 }
@@ -92,21 +97,25 @@ function checkScalar(scalar: Scalar, value: Json, place: Place): void {
   }
 }
 
-function checkFields(type: Type, map: JsonObject, place: Place): void {
+function* checkFields(type: Type, map: JsonObject, place: Place): Parts<void> {
   for (const key of Object.keys(map).sort()) {
+    if (endsPart()) yield;
     const inside = { around: place, step: `.${key}`, problems: place.problems };
     const valueType = fieldType(type, key);
     if (valueType === undefined) {
       report(inside, 'field not declared in schema');
       return;
     }
-    check(valueType, map[key]!, inside);
+    const value = map[key]!;
+    if (valueType.kind === 'scalar' && typeof value !== 'object') checkScalar(valueType.scalar, value, inside);
+    else yield* check(valueType, value, inside);
   }
 }
 
-function checkItems(type: ListType, list: Json[], place: Place): void {
+function* checkItems(type: ListType, list: Json[], place: Place): Parts<void> {
   const seen = new Set<PathElement>();
   for (let index = 0; index < list.length; index++) {
+    if (endsPart()) yield;
     let step = `[${index}]`;
     if (type.listType !== 'atomic') {
       const element = elementOf(type, list[index]!, index, place);
@@ -115,7 +124,7 @@ function checkItems(type: ListType, list: Json[], place: Place): void {
       if (seen.has(element)) report(place, `duplicate entries for key ${printPathElement(element)}`);
       seen.add(element);
     }
-    check(itemType(type), list[index]!, { around: place, step, problems: place.problems });
+    yield* check(itemType(type), list[index]!, { around: place, step, problems: place.problems });
   }
 }
 

@@ -1,10 +1,12 @@
 import { quote } from '../field/error.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { AnyType, ListType, MapType, ObjectType, Scalar, Type } from '../schema/type.ts';
+import type { AnyType, ListType, MapType, ObjectType, Scalar, ScalarType, Type } from '../schema/type.ts';
+import { endsPart, type Parts, whole } from '../work/parts.ts';
 import { CodecError } from './error.ts';
 import { goTypeName } from './go-type.ts';
 import { jsonKind } from './json.ts';
 import { countKeys } from './json-syntax.ts';
+import { setOwn } from './own.ts';
 import { canonicalScalar, explainBytes, malformedBytes, mismatch, zeroScalar } from './scalar.ts';
 import { maxProblems, strictProblems } from './strict.ts';
 
@@ -32,15 +34,29 @@ const clean: CheckResult = { unknown: [] };
  * no allocation.
  */
 export function checkObject(value: JsonObject, type: ObjectType, options: CheckOptions = {}): CheckResult {
-  const unknown = checker.check(value, type);
+  return whole(checkObjectInParts(value, type, options));
+}
+
+/** The same in parts, between which others may run: a large object takes long. */
+export function* checkObjectInParts(value: JsonObject, type: ObjectType, options: CheckOptions = {}): Parts<CheckResult> {
+  const checker = idle ?? new Checker();
+  idle = undefined;
+  let unknown: string[] | undefined;
+  try {
+    unknown = yield* checker.check(value, type);
+  } finally {
+    idle = checker;
+  }
+  const { keys } = checker;
+  yield;
   // Parsing drops a duplicate key, so fewer keys than in the text mean duplicates. Only then is the slow search worth it.
-  if (options.text !== undefined && countKeys(options.text) !== checker.keys) return { unknown: strictProblems(options.text, type) };
+  if (options.text !== undefined && countKeys(options.text) !== keys) return { unknown: strictProblems(options.text, type) };
   return unknown === undefined ? clean : { unknown };
 }
 
 const segment = { field: 0, index: 1, key: 2 } as const;
 
-/** Runs one walk at a time: it is synchronous and nothing it calls can start another, so its state is reused between walks. */
+/** Runs one walk at a time. Its state is reused between walks. */
 class Checker {
   /** The number of object keys seen, at any depth. */
   keys = 0;
@@ -57,24 +73,25 @@ class Checker {
   /** The first value of the wrong type. As in Go, the walk continues: an error from a type's own UnmarshalJSON takes precedence. */
   #refused: CodecError | undefined;
 
-  check(value: JsonObject, type: ObjectType): string[] | undefined {
+  *check(value: JsonObject, type: ObjectType): Parts<string[] | undefined> {
     this.keys = 0;
     this.#problems = undefined;
     this.#depth = 0;
     this.#opaqueDepth = -1;
     this.#refused = undefined;
-    this.#object(value, type);
+    yield* this.#object(value, type);
     if (this.#refused !== undefined) throw this.#refused as CodecError;
     return this.#problems;
   }
 
-  #object(object: JsonObject, type: ObjectType): void {
+  *#object(object: JsonObject, type: ObjectType): Parts<void> {
     const fields = type.fields;
     const depth = this.#depth++;
     if (depth > maxTypedDepth) throw new CodecError(`json: objects may be nested at most ${maxTypedDepth} levels deep`);
     this.#kinds[depth] = segment.field;
     this.#owners[depth] = type;
     for (const key in object) {
+      if (endsPart()) yield;
       this.keys++;
       const field = fields.get(key);
       const value = object[key]!;
@@ -90,7 +107,8 @@ class Checker {
         if (field.empty !== 'null') delete object[key];
         continue;
       }
-      const read = this.#value(value, field.type);
+      const { type: valueType } = field;
+      const read = valueType.kind === 'scalar' ? this.#scalar(value, valueType) : yield* this.#value(value, valueType);
       if (field.empty === 'dropped' && isZero(read, field.type)) {
         // A client sends an empty managedFields list to clear it.
         if (key !== 'managedFields' || depth !== 1) delete object[key];
@@ -102,60 +120,67 @@ class Checker {
     this.#depth = depth;
   }
 
-  #value(value: Json, type: Type): Json {
+  #scalar(value: Json, type: ScalarType): Json {
+    const read = canonicalScalar(value, type.scalar);
+    if (read === mismatch) return this.#refuse(value, type);
+    if (read === malformedBytes) {
+      this.#refused ??= new CodecError(explainBytes(value));
+      return value;
+    }
+    return read;
+  }
+
+  *#value(value: Json, type: Type): Parts<Json> {
     switch (type.kind) {
-      case 'scalar': {
-        const read = canonicalScalar(value, type.scalar);
-        if (read === mismatch) return this.#refuse(value, type);
-        if (read === malformedBytes) {
-          this.#refused ??= new CodecError(explainBytes(value));
-          return value;
-        }
-        return read;
-      }
+      case 'scalar':
+        return this.#scalar(value, type);
       case 'object':
         if (typeof value !== 'object' || Array.isArray(value)) return this.#refuse(value, type);
-        this.#object(value as JsonObject, type);
+        yield* this.#object(value as JsonObject, type);
         return value;
       case 'map':
         if (typeof value !== 'object' || Array.isArray(value)) return this.#refuse(value, type);
-        this.#map(value as JsonObject, type);
+        yield* this.#map(value as JsonObject, type);
         return value;
       case 'list':
         if (!Array.isArray(value)) return this.#refuse(value, type);
-        this.#list(value, type);
+        yield* this.#list(value, type);
         return value;
       case 'any':
-        return this.#any(value, type);
+        return yield* this.#any(value, type);
     }
   }
 
-  #map(map: JsonObject, { values }: MapType): void {
+  *#map(map: JsonObject, { values }: MapType): Parts<void> {
     const depth = this.#depth++;
     this.#kinds[depth] = segment.key;
     for (const key in map) {
+      if (endsPart()) yield;
       this.keys++;
       this.#segments[depth] = key;
       const value = map[key]!;
-      const read = value === null ? zeroValue(values) : this.#value(value, values);
+      const read =
+        value === null ? zeroValue(values) : values.kind === 'scalar' ? this.#scalar(value, values) : yield* this.#value(value, values);
       if (read !== value) setOwn(map, key, read);
     }
     this.#depth = depth;
   }
 
-  #list(list: Json[], { items }: ListType): void {
+  *#list(list: Json[], { items }: ListType): Parts<void> {
     const depth = this.#depth++;
     this.#kinds[depth] = segment.index;
     for (let index = 0; index < list.length; index++) {
+      if (endsPart()) yield;
       this.#segments[depth] = index;
       const value = list[index]!;
-      const read = value === null ? zeroValue(items) : this.#value(value, items);
+      const read =
+        value === null ? zeroValue(items) : items.kind === 'scalar' ? this.#scalar(value, items) : yield* this.#value(value, items);
       if (read !== value) list[index] = read;
     }
     this.#depth = depth;
   }
 
-  #any(value: Json, { form, schema }: AnyType): Json {
+  *#any(value: Json, { form, schema }: AnyType): Parts<Json> {
     if (schema === undefined) {
       this.#countKeys(value);
       return value;
@@ -172,8 +197,8 @@ class Checker {
       this.#opaqueDepth = this.#depth;
       this.#refused = undefined;
     }
-    if (!list) this.#object(value as JsonObject, schema);
-    else this.#list(value, { kind: 'list', items: form === 'schemaOrArray' ? schema : stringType, listType: 'atomic', keys: [] });
+    if (!list) yield* this.#object(value as JsonObject, schema);
+    else yield* this.#list(value, { kind: 'list', items: form === 'schemaOrArray' ? schema : stringType, listType: 'atomic', keys: [] });
     if (!outermost) return value;
     if (this.#refused !== undefined) throw this.#refused;
     this.#opaqueDepth = -1;
@@ -235,7 +260,8 @@ class Checker {
   }
 }
 
-const checker = new Checker();
+/** Used by the next walk, unless one is running. */
+let idle: Checker | undefined;
 const readsItself = new Set<Scalar>(['time', 'microTime', 'duration', 'quantity', 'intOrString']);
 const stringType: Type = { kind: 'scalar', scalar: 'string' };
 
@@ -261,10 +287,4 @@ function isZero(value: Json, type: Type): boolean {
 function zeroValue(type: Type): Json {
   if (type.kind === 'scalar') return zeroScalar(type.scalar);
   return type.kind === 'object' ? {} : null;
-}
-
-/** Assigning to `__proto__` would change the prototype instead. */
-export function setOwn(object: JsonObject, key: string, value: Json): void {
-  if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
-  else object[key] = value;
 }

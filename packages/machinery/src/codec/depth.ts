@@ -1,12 +1,12 @@
 import type { Json } from '../json.ts';
 
 /**
- * How deep objects and lists may be nested. Kubernetes accepts 10,000 levels. We walk objects recursively, so the limit is about half of
- * what the stack holds: that leaves room for everything done with an object after it is decoded.
+ * How deep objects and lists may be nested. Kubernetes accepts 10,000 levels. We walk objects recursively and in parts, which takes much stack
+ * per level, so the limit is about half of what the stack holds: that leaves room for everything done with an object after it is decoded.
  */
-export const maxDepth = 2000;
+export const maxDepth = 600;
 
-/** Reading YAML takes more stack per level. */
+/** As in messages of the YAML reader. Few callers go on with an object that is deeper than `maxDepth`. */
 export const maxYamlDepth = 1000;
 
 const quote = 0x22;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ObjectType } from '../schema/type.ts';
+import { whole } from '../work/parts.ts';
 import { parseExact } from './exact.ts';
 import { checkLiterals, markedProblem, markLiterals, unmarked } from './literals.ts';
 import { parseYaml } from './yaml.ts';
@@ -55,19 +56,26 @@ describe('checkLiterals', () => {
     ['{"n": 9223372036854775808}', 'number 9223372036854775808 into Go struct field Spec.spec.n of type int64'],
     ['{"list": [1, 2.0]}', 'number 2.0 into Go struct field Spec.spec.list of type int32'],
   ])('rejects %s', (text, message) => {
-    expect(() => checkLiterals(`{"spec":${text}}`, type)).toThrow(`json: cannot unmarshal ${message}`);
+    expect(() => whole(checkLiterals(`{"spec":${text}}`, type))).toThrow(`json: cannot unmarshal ${message}`);
   });
 
   it.each(['{"n": 1}', '{"n": 9223372036854775807}', '{"f": 1.0}', '{"list": [1]}', '{"x": 1.0}'])('accepts %s', (text) => {
-    expect(() => checkLiterals(`{"spec":${text}}`, type)).not.toThrow();
+    expect(() => whole(checkLiterals(`{"spec":${text}}`, type))).not.toThrow();
+  });
+
+  it('finds them in a long text, in parts', () => {
+    const text = `{"spec":{"list":[${'1,'.repeat(80_000)}1],"n":1.0}}`;
+    const parts = checkLiterals(text, type);
+    for (let count = 0; count < 20; count++) expect(parts.next().done).toBe(false);
+    expect(() => whole(parts)).toThrow('json: cannot unmarshal number 1.0');
   });
 
   it('finds them in a patched object and restores their notation', () => {
-    const marked = markLiterals('{"spec":{"n":1e3,"f":1.50}}')!;
-    expect(markedProblem(JSON.parse(marked), type)).toBe(
+    const marked = whole(markLiterals('{"spec":{"n":1e3,"f":1.50}}'))!;
+    expect(whole(markedProblem(JSON.parse(marked), type))).toBe(
       'json: cannot unmarshal number 1e3 into Go struct field Spec.spec.n of type int64',
     );
     expect(unmarked(marked)).toBe('{"spec":{"n":1e3,"f":1.50}}');
-    expect(markLiterals('{"spec":{"n":1}}')).toBeUndefined();
+    expect(whole(markLiterals('{"spec":{"n":1}}'))).toBeUndefined();
   });
 });

@@ -1,3 +1,4 @@
+import { endsPart, type Parts } from '../work/parts.ts';
 import { endOfString, maxDepth } from './depth.ts';
 
 const quote = 0x22;
@@ -14,12 +15,24 @@ export function countKeys(text: string): number {
 }
 
 /** The error of Go's JSON scanner for text that is not valid JSON. */
-export function explainSyntaxError(text: string): string {
+export function explainSyntaxError(text: string): Parts<string> {
   return new Scanner(text).scan();
 }
 
 const unexpectedEnd = 'unexpected end of JSON input';
 const literals = ['true', 'false', 'null'];
+
+/** Long runs of the same are skipped at once, since a body may consist of them. */
+const plain = /(?:[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})){0,1000}/y;
+const digits = /[0-9]*/y;
+const spaces = /[ \t\r\n]*/y;
+
+/** The end of the match at an index, which may be empty. */
+function endOf(pattern: RegExp, text: string, index: number): number {
+  pattern.lastIndex = index;
+  pattern.test(text);
+  return pattern.lastIndex;
+}
 
 /** Walks the text as Go's scanner does and stops at the first invalid character. */
 class Scanner {
@@ -31,8 +44,9 @@ class Scanner {
     this.#text = text;
   }
 
-  scan(): string {
+  *scan(): Parts<string> {
     for (;;) {
+      if (endsPart()) yield;
       const problem = this.#value() ?? this.#afterValue();
       if (problem === 'next') continue;
       return problem;
@@ -40,7 +54,7 @@ class Scanner {
   }
 
   #peek(): string {
-    while (this.#index < this.#text.length && ' \t\r\n'.includes(this.#text[this.#index]!)) this.#index++;
+    this.#index = endOf(spaces, this.#text, this.#index);
     return this.#text[this.#index] ?? '';
   }
 
@@ -104,7 +118,9 @@ class Scanner {
 
   #string(): string | undefined {
     for (this.#index++; this.#index < this.#text.length; this.#index++) {
-      const character = this.#text[this.#index]!;
+      for (let end = endOf(plain, this.#text, this.#index); end > this.#index; end = endOf(plain, this.#text, end)) this.#index = end;
+      const character = this.#text[this.#index] ?? '';
+      if (character === '') return unexpectedEnd;
       if (character === '"') {
         this.#index++;
         return undefined;
@@ -140,7 +156,7 @@ class Scanner {
 
   #digits(): boolean {
     const start = this.#index;
-    while (/^[0-9]$/.test(this.#text[this.#index] ?? '')) this.#index++;
+    this.#index = endOf(digits, this.#text, start);
     return this.#index > start;
   }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { maxDepth } from './depth.ts';
 import { CodecError, unrecognizedBody } from './error.ts';
 import { parseJson, readTypeMeta } from './json.ts';
-import { countKeys } from './json-syntax.ts';
+import { countKeys, explainSyntaxError } from './json-syntax.ts';
 
 function messageOf(text: string): string {
   try {
@@ -44,6 +44,24 @@ describe('parseJson', () => {
   it('accepts nesting up to a limit, and rejects deeper values as Kubernetes does', () => {
     expect(() => parseJson('['.repeat(maxDepth) + ']'.repeat(maxDepth))).not.toThrow();
     expect(messageOf('['.repeat(maxDepth + 1) + ']'.repeat(maxDepth + 1))).toBe("invalid character '[' exceeded max depth");
+  });
+
+  it('explains an error at the end of a long text, in parts', () => {
+    const parts = explainSyntaxError(`[${'"\\u0041\\n",'.repeat(20_000)}x`);
+    let count = 0;
+    for (let part = parts.next(); ; part = parts.next(), count++) {
+      if (part.done !== true) continue;
+      expect(part.value).toBe("invalid character 'x' looking for beginning of value");
+      break;
+    }
+    expect(count).toBeGreaterThan(20);
+  });
+
+  it('explains errors in and after long strings', () => {
+    const long = `${'x'.repeat(5_000)}${'\\u0041\\n'.repeat(5_000)}`;
+    expect(messageOf(`["${long}`)).toBe('unexpected end of JSON input');
+    expect(messageOf(`["${long}\\x"]`)).toBe("invalid character 'x' in string escape code");
+    expect(messageOf(`["${long}" "`)).toBe("invalid character '\"' after array element");
   });
 
   it('ignores brackets inside strings', () => {

@@ -1,27 +1,42 @@
-import type { Json } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { endsPart, type Parts, whole } from '../work/parts.ts';
 import { isTooDeep } from './depth.ts';
 import { CodecError } from './error.ts';
-import { parseExact } from './exact.ts';
+import { parseInParts } from './json-parts.ts';
 import { explainSyntaxError } from './json-syntax.ts';
+import { setOwn } from './own.ts';
 
 /** JSON.parse with a depth limit and Kubernetes' syntax errors. */
 export function parseJson(text: string): Json {
-  if (isTooDeep(text)) throw new CodecError(explainSyntaxError(text));
+  return whole(parseJsonInParts(text));
+}
+
+export function* parseJsonInParts(text: string): Parts<Json> {
+  if (isTooDeep(text)) throw new CodecError(yield* explainSyntaxError(text));
   let value: Json;
   try {
-    value = parseExact(text);
+    value = yield* parseInParts(text);
   } catch {
-    throw new CodecError(explainSyntaxError(text));
+    throw new CodecError(yield* explainSyntaxError(text));
   }
-  return text.includes('\\u') && loneSurrogate.test(text) ? repairStrings(text) : value;
+  return text.includes('\\u') && loneSurrogate.test(text) ? yield* repaired(value) : value;
 }
 
 /** Matches an escape that may be half of a pair. It also matches whole pairs, which the repair leaves alone. */
 const loneSurrogate = /\\u[dD][89a-fA-F]/;
 
 /** Half a surrogate pair has no UTF-8 encoding: Go replaces it while decoding. */
-function repairStrings(text: string): Json {
-  return JSON.parse(text, (_key, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value)) as Json;
+function* repaired(value: Json): Parts<Json> {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (typeof value !== 'object' || value === null) return value;
+  const inner = value as Record<string | number, Json>;
+  for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    if (endsPart()) yield;
+    const before = inner[key]!;
+    const after = typeof before === 'string' ? before.toWellFormed() : yield* repaired(before);
+    if (after !== before) setOwn(inner as JsonObject, key as string, after);
+  }
+  return value;
 }
 
 export interface TypeMeta {

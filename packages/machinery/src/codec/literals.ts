@@ -1,7 +1,9 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { ObjectType, Type } from '../schema/type.ts';
+import { endsPart, type Parts } from '../work/parts.ts';
 import { CodecError } from './error.ts';
 import { goTypeName } from './go-type.ts';
+import { parseInParts, stringifyInParts } from './json-parts.ts';
 
 /** A number as written, kept where the notation matters and not only the value. */
 class Literal {
@@ -21,15 +23,16 @@ const odd = /(?:":|[[,])\s*-?(?:[0-9]+[.eE]|[0-9]{16})/;
  * Rejects integers written as fractions, as Go does: `1.0` and `1e3` are not integers. JSON.parse does not tell them apart, so a text that
  * contains such numbers is parsed again.
  */
-export function checkLiterals(text: string, type: ObjectType): void {
+export function* checkLiterals(text: string, type: ObjectType): Parts<void> {
   if (!odd.test(text)) return;
-  walk(readWith(text, (source) => new Literal(source)) as Json, type, []);
+  const value = yield* readWith(text, (source) => new Literal(source));
+  yield* walk(value, type, []);
 }
 
-function readWith(text: string, keep: (source: string) => unknown): unknown {
+function readWith(text: string, keep: (source: string) => unknown): Parts<Json> {
   const revive = (_key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
     typeof value === 'number' && (/[.eE]/.test(source) || !Number.isSafeInteger(value)) ? keep(source) : value;
-  return JSON.parse(text, revive as (key: string, value: unknown) => unknown);
+  return parseInParts(text, (piece) => JSON.parse(piece, revive as (key: string, value: unknown) => unknown) as Json);
 }
 
 /** Private-use characters: no client gives them a meaning. */
@@ -37,14 +40,15 @@ const [markStart, markEnd] = ['\uE0F5', '\uE0F6'];
 const mark = new RegExp(`"${markStart}([^${markEnd}]*)${markEnd}"`, 'g');
 
 /** Replaces such numbers in a patch with strings that record their notation and survive merging. Undefined if there are none. */
-export function markLiterals(patch: string): string | undefined {
-  return odd.test(patch) ? JSON.stringify(readWith(patch, (source) => markStart + source + markEnd)) : undefined;
+export function* markLiterals(patch: string): Parts<string | undefined> {
+  if (!odd.test(patch)) return undefined;
+  return yield* stringifyInParts(yield* readWith(patch, (source) => markStart + source + markEnd));
 }
 
 /** Describes an invalid marked number in the patched object; undefined if there is none. */
-export function markedProblem(value: Json, type: ObjectType): string | undefined {
+export function* markedProblem(value: Json, type: ObjectType): Parts<string | undefined> {
   try {
-    walk(value, type, []);
+    yield* walk(value, type, []);
   } catch (error) {
     if (error instanceof CodecError) return error.message;
     throw error;
@@ -62,23 +66,24 @@ interface Step {
   readonly field: string;
 }
 
-function walk(value: Json | Literal, type: Type, path: readonly Step[]): void {
+function* walk(value: Json | Literal, type: Type, path: readonly Step[]): Parts<void> {
+  if (endsPart()) yield;
   const source =
     value instanceof Literal ? value.source : typeof value === 'string' && value.startsWith(markStart) ? value.slice(1, -1) : undefined;
   if (source !== undefined) {
     if (type.kind === 'scalar' && refuses(source, type.scalar)) throw mismatch(source, type, path);
   } else if (Array.isArray(value)) {
-    if (type.kind === 'list') for (const item of value) walk(item, type.items, path);
+    if (type.kind === 'list') for (const item of value) yield* walk(item, type.items, path);
   } else if (typeof value === 'object' && value !== null && !(value instanceof Literal)) {
-    if (type.kind === 'map') for (const item of Object.values(value)) walk(item, type.values, path);
-    else if (type.kind === 'object') walkFields(value, type, path);
+    if (type.kind === 'map') for (const item of Object.values(value)) yield* walk(item, type.values, path);
+    else if (type.kind === 'object') yield* walkFields(value, type, path);
   }
 }
 
-function walkFields(value: JsonObject, type: ObjectType, path: readonly Step[]): void {
+function* walkFields(value: JsonObject, type: ObjectType, path: readonly Step[]): Parts<void> {
   for (const key in value) {
     const field = type.fields.get(key);
-    if (field !== undefined) walk(value[key]!, field.type, [...path, { owner: type, field: key }]);
+    if (field !== undefined) yield* walk(value[key]!, field.type, [...path, { owner: type, field: key }]);
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hasMoreValues } from './values.ts';
+import { hasMoreValues, hasWideObject } from './values.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 
@@ -20,5 +20,26 @@ describe('hasMoreValues', () => {
 
   test('reads to the end of a string that does not end', () => {
     expect(hasMoreValues(bytes(`[1,2,"${','.repeat(1_000)}`), 3)).toBe(false);
+  });
+});
+
+describe('hasWideObject', () => {
+  const fields = (count: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, 'a,{"b":[']));
+
+  test('counts the fields of each object on its own', () => {
+    const value = { one: fields(100), list: [fields(100), { two: fields(100) }], items: Array.from({ length: 500 }, () => 0) };
+    expect(hasWideObject(bytes(JSON.stringify(value)), 100)).toBe(false);
+    expect(hasWideObject(bytes(JSON.stringify({ ...value, three: fields(101) })), 100)).toBe(true);
+    expect(hasWideObject(bytes(JSON.stringify({ list: [{}, [fields(101)]] })), 100)).toBe(true);
+  });
+
+  test('continues with the fields after an object or a list', () => {
+    const mixed = Object.entries(fields(101)).flatMap(([key, value], index) => [[key, index % 2 === 0 ? { value } : [value]] as const]);
+    expect(hasWideObject(bytes(JSON.stringify(Object.fromEntries(mixed))), 100)).toBe(true);
+  });
+
+  test('accepts text that is not valid', () => {
+    expect(hasWideObject(bytes(`}}]]{"a":1${',"b":"c"'.repeat(101)}`), 100)).toBe(true);
   });
 });

@@ -19,3 +19,25 @@ function endOfString(json: Uint8Array, start: number): number {
   for (let code = json[at]; at < json.length && code !== quote; code = json[++at]) if (code === backslash) at++;
   return at;
 }
+
+const [closingBracket, closingBrace] = [0x5d, 0x7d];
+
+/** Whether an object in the JSON has more than this many fields. The JSON need not be valid. */
+export function hasWideObject(json: Uint8Array, limit: number): boolean {
+  // A field takes five bytes at least.
+  if (json.length <= 5 * limit) return false;
+  const counts: number[] = [];
+  // Items of lists are not limited.
+  let count = Number.NEGATIVE_INFINITY;
+  for (let at = 0; at < json.length; at++) {
+    const code = json[at];
+    if (code === quote) at = endOfString(json, at);
+    else if (code === comma) {
+      if (++count > limit) return true;
+    } else if (code === brace || code === bracket) {
+      counts.push(count);
+      count = code === brace ? 1 : Number.NEGATIVE_INFINITY;
+    } else if (code === closingBrace || code === closingBracket) count = counts.pop() ?? Number.NEGATIVE_INFINITY;
+  }
+  return false;
+}

@@ -1,11 +1,11 @@
 import { defineMappingTag, defineScalarTag, FAILSAFE_SCHEMA, loadAll, mergeTag, NOT_RESOLVED, YAMLException } from 'js-yaml';
 import type { Json, JsonObject } from '../json.ts';
 import { duplicateFields } from '../structural/duplicates.ts';
-import { setOwn } from './check.ts';
 import { isTooDeep, maxYamlDepth } from './depth.ts';
 import { CodecError } from './error.ts';
 import { exactInteger, isLargeInteger } from './exact.ts';
 import { parseJson } from './json.ts';
+import { setOwn } from './own.ts';
 import { yamlError } from './yaml-error.ts';
 
 /** The words that Go's YAML 1.1 reader does not read as strings. */

@@ -1,3 +1,4 @@
+import { endsPart, type Parts } from '../work/parts.ts';
 import { spend } from '../work/steps.ts';
 
 /** Whether two JSON values are equal, regardless of the order of fields. */
@@ -21,3 +22,23 @@ export function sameJson(one: unknown, other: unknown): boolean {
   }
   return true;
 }
+
+/** The same in parts, for large values. */
+export function* sameJsonInParts(one: unknown, other: unknown): Parts<boolean> {
+  if (one === other) return true;
+  if (isScalar(one) || isScalar(other) || Array.isArray(one) !== Array.isArray(other)) return false;
+  const [fields, others] = [one, other] as [Record<string, unknown>, Record<string, unknown>];
+  const keys = Object.keys(fields);
+  yield;
+  if (keys.length !== Object.keys(others).length) return false;
+  for (const key of keys) {
+    if (endsPart()) yield;
+    if (!Object.hasOwn(others, key)) return false;
+    const [left, right] = [fields[key], others[key]];
+    if (left === right) continue;
+    if (isScalar(left) || isScalar(right) || !(yield* sameJsonInParts(left, right))) return false;
+  }
+  return true;
+}
+
+const isScalar = (value: unknown): boolean => typeof value !== 'object' || value === null;

@@ -1,10 +1,11 @@
 import { isNestedTooDeep } from '../codec/depth.ts';
 import { CodecError } from '../codec/error.ts';
-import { jsonKind, parseJson, readTypeMeta } from '../codec/json.ts';
+import { jsonKind, parseJsonInParts, readTypeMeta } from '../codec/json.ts';
 import * as fieldError from '../field/error.ts';
 import { FieldPath } from '../field/path.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import * as status from '../status/status.ts';
+import { type Parts, whole } from '../work/parts.ts';
 
 /** How the request wants unknown fields treated. It determines Kubernetes' wording for an invalid patch. */
 export interface PatchReading {
@@ -28,8 +29,12 @@ export const cannotUnmarshal = (value: Json, target: string): string =>
 
 /** Parses a patch as JSON; `words` turns a syntax error into the message of a 400. */
 export function parsePatch(text: string, words: (message: string) => string): Json {
+  return whole(parsePatchInParts(text, words));
+}
+
+export function* parsePatchInParts(text: string, words: (message: string) => string): Parts<Json> {
   try {
-    return parseJson(text);
+    return yield* parseJsonInParts(text);
   } catch (error) {
     if (error instanceof CodecError) throw status.badRequest(words(error.message));
     throw error;
@@ -54,6 +59,16 @@ const tooDeep = (): status.StatusError => status.badRequest('the patch or the ob
 /** Operations nest values in each other, so two shallow values can make one that is too deep. */
 export function refuseTooDeep(value: Json): void {
   if (isNestedTooDeep(value)) throw tooDeep();
+}
+
+/** Runs work that recurses over a client's value, in parts. */
+export function* partsWithinStack<Result>(parts: Parts<Result>): Parts<Result> {
+  try {
+    return yield* parts;
+  } catch (error) {
+    if (error instanceof RangeError) throw tooDeep();
+    throw error;
+  }
 }
 
 /** Runs an action that recurses over a client's value. Exhausting the stack is the client's mistake, not a server error. */

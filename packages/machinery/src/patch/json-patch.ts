@@ -2,8 +2,18 @@ import { cloneJson, jsonEqual, own, setOwn } from '../apply/shape.ts';
 import { jsonKind } from '../codec/json.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import * as status from '../status/status.ts';
-import { limitSteps, OutOfSteps, spend } from '../work/steps.ts';
-import { cannotApply, cannotUnmarshal, type PatchReading, parsePatch, patchedObject, refuseTooDeep, withinStack } from './errors.ts';
+import { type Parts, whole } from '../work/parts.ts';
+import { countSteps, limitSteps, OutOfSteps, spend } from '../work/steps.ts';
+import {
+  cannotApply,
+  cannotUnmarshal,
+  type PatchReading,
+  parsePatchInParts,
+  partsWithinStack,
+  patchedObject,
+  refuseTooDeep,
+  withinStack,
+} from './errors.ts';
 
 const mostOperations = 10_000;
 /** Operations move items of long lists and compare large values: ten thousand of them could take minutes. */
@@ -19,30 +29,48 @@ const mostCopiedBytes = 3 * 1024 * 1024;
  * object. Throws a StatusError: 400 for a malformed patch, 413 for too many operations, 422 for one that cannot be applied.
  */
 export function jsonPatch(object: JsonObject, text: string, reading: PatchReading = {}): JsonObject {
-  const operations = readOperations(text, reading);
+  return whole(jsonPatchInParts(object, text, reading));
+}
+
+/** The same in parts, between which others may run. Nothing may change the object meanwhile. */
+export function* jsonPatchInParts(object: JsonObject, text: string, reading: PatchReading = {}): Parts<JsonObject> {
+  const operations = yield* readOperations(text, reading);
   if (operations.length > mostOperations) {
     throw status.requestTooLarge(`The allowed maximum operations in a JSON patch is ${mostOperations}, got ${operations.length}`);
   }
-  return withinStack(() => {
-    const document: Document = { root: cloneJson(object), copied: 0 };
-    withinSteps(
-      () => {
-        for (const operation of operations) apply(document, operation);
-      },
-      () => status.requestTooLarge('The operations of the JSON patch move or compare too much; use fewer operations, or a merge patch'),
-    );
-    refuseTooDeep(document.root);
-    return patchedObject(document.root);
-  });
+  yield;
+  return yield* partsWithinStack(applied(object, operations));
 }
 
-function withinSteps(work: () => void, refusal: () => Error): void {
+/** How many operations are applied in one part. */
+const operationsPerPart = 200;
+
+function* applied(object: JsonObject, operations: readonly JsonObject[]): Parts<JsonObject> {
+  const document: Document = { root: cloneJson(object), copied: 0 };
+  let left = mostSteps;
+  for (let start = 0; start < operations.length; start += operationsPerPart) {
+    yield;
+    const part = operations.slice(start, start + operationsPerPart);
+    left -= withinSteps(left, () => {
+      for (const operation of part) apply(document, operation);
+    });
+  }
+  yield;
+  refuseTooDeep(document.root);
+  return patchedObject(document.root);
+}
+
+/** Returns the steps that were taken. */
+function withinSteps(most: number, work: () => void, refusal: () => Error = tooMuch): number {
   try {
-    limitSteps(mostSteps, work);
+    return countSteps(() => limitSteps(most, work)).steps;
   } catch (error) {
     throw error instanceof OutOfSteps ? refusal() : error;
   }
 }
+
+const tooMuch = (): Error =>
+  status.requestTooLarge('The operations of the JSON patch move or compare too much; use fewer operations, or a merge patch');
 
 /** An operation that cannot be applied. `document` is the object before the operation. */
 export class UnfitOperation extends Error {
@@ -64,7 +92,7 @@ export function applyOperations(object: JsonObject, operations: readonly JsonObj
     const document: Document = { root: cloneJson(object), copied: 0 };
     let current = operations[0];
     const unfit = (): Error => new UnfitOperation(current!, document.root);
-    withinSteps(() => {
+    const run = (): void => {
       for (const operation of operations) {
         current = operation;
         try {
@@ -73,16 +101,17 @@ export function applyOperations(object: JsonObject, operations: readonly JsonObj
           throw error instanceof status.StatusError ? unfit() : error;
         }
       }
-    }, unfit);
+    };
+    withinSteps(mostSteps, run, unfit);
     refuseTooDeep(document.root);
     return document.root;
   });
 }
 
-function readOperations(text: string, { fieldValidation = 'Warn' }: PatchReading): JsonObject[] {
+function* readOperations(text: string, { fieldValidation = 'Warn' }: PatchReading): Parts<JsonObject[]> {
   const ignored = fieldValidation === 'Ignore';
   const words = (message: string): string => (ignored ? message : `error decoding patch: ${message}`);
-  const patch = parsePatch(text, words);
+  const patch = yield* parsePatchInParts(text, words);
   if (patch === null) return [];
   if (!Array.isArray(patch)) throw status.badRequest(words(cannotUnmarshal(patch, ignored ? 'jsonpatch.Patch' : '[]handlers.jsonPatchOp')));
   return patch.map((operation) => {

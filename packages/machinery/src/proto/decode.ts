@@ -1,4 +1,4 @@
-import { setOwn } from '../codec/check.ts';
+import { setOwn } from '../codec/own.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { AnyType, Field, MapType, ObjectType, Scalar, Type } from '../schema/type.ts';
 import { DecodeError } from './error.ts';
@@ -54,6 +54,7 @@ function readField(reader: WireReader, object: JsonObject, { field, depth }: { f
     } else list.push(readValue(reader, type.items, place));
   } else if (type.kind === 'map') {
     const map = (object[name] ??= {}) as JsonObject;
+    reader.countEntry(map);
     const { key, value } = readEntry(reader, type, place);
     setOwn(map, key, value);
   } else if (type.kind === 'object' && object[name] !== undefined) {

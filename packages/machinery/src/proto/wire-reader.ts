@@ -4,6 +4,8 @@ export const wire = { varint: 0, fixed64: 1, bytes: 2, startGroup: 3, endGroup: 
 
 /** Fields of a message, with those of all messages in it. Reading more would block everybody else. */
 const mostFields = 200_000;
+/** Entries of one map. Objects with more fields take long to read and to change. */
+const mostEntries = 20_000;
 
 /** Reads the elements of protobuf from a range of a buffer, never past its end. */
 export class WireReader {
@@ -11,6 +13,7 @@ export class WireReader {
   #index: number;
   #end: number;
   #fields = 0;
+  #entries: Map<object, number> | undefined;
   /** The field number of the last tag. */
   number = 0;
   wireType = 0;
@@ -35,6 +38,14 @@ export class WireReader {
   /** Counts one more field, or one more number of a packed list. */
   count(): void {
     if (++this.#fields > mostFields) throw new DecodeError(`proto: a message may have at most ${mostFields} fields`);
+  }
+
+  /** Counts one more entry of a map. */
+  countEntry(map: object): void {
+    this.#entries ??= new Map();
+    const count = (this.#entries.get(map) ?? 0) + 1;
+    if (count > mostEntries) throw new DecodeError(`proto: a map may have at most ${mostEntries} entries`);
+    this.#entries.set(map, count);
   }
 
   /** Throws if the last tag's wire type is not that of the field. */

@@ -8,3 +8,37 @@ export function whole<Result>(parts: Parts<Result>): Result {
     if (part.done) return part.value;
   }
 }
+
+/** How many values are handled in one part: some hundred microseconds. */
+const valuesPerPart = 500;
+let values = 0;
+
+/**
+ * Counts a value, and returns true once in a part: then it is time to `yield`. All work shares the counter, so that it need not be passed down;
+ * it decides only when others may run.
+ */
+export function endsPart(): boolean {
+  if (++values < valuesPerPart) return false;
+  values = 0;
+  return true;
+}
+
+/** Longer lists are sorted in pieces, which are then merged. */
+const sortedAtOnce = 2_000;
+
+/** Sorts a list in parts; the list itself may change. */
+export function* sortInParts<Item>(list: Item[], compare: (left: Item, right: Item) => number): Parts<Item[]> {
+  if (list.length <= sortedAtOnce) return list.sort(compare);
+  const middle = list.length >> 1;
+  const left = yield* sortInParts(list.slice(0, middle), compare);
+  yield;
+  const right = yield* sortInParts(list.slice(middle), compare);
+  yield;
+  let [first, second] = [0, 0];
+  for (let at = 0; at < list.length; at++) {
+    const isLeft = second === right.length || (first < left.length && compare(left[first]!, right[second]!) <= 0);
+    list[at] = isLeft ? left[first++]! : right[second++]!;
+    if (endsPart()) yield;
+  }
+  return list;
+}

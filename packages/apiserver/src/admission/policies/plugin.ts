@@ -85,7 +85,7 @@ class PolicyRun {
   #evaluate(policy: Policy, view: View, param: KubeObject | null): Promise<Findings> {
     return settledInParts(
       this.#options.authorizer,
-      (parts) => this.#pace.run(this.#options.quarantine.watch(policy.evaluated, parts)),
+      async (parts) => this.#pace.run(this.#options.quarantine.watch(policy.evaluated, parts)),
       (authorizer) => evaluatePolicy(policy, bindingsOf(view, authorizer, param)),
     );
   }

@@ -136,7 +136,7 @@ class MutatingRound {
   async #change(invocation: Invocation, view: View): Promise<boolean> {
     const { object: next, failures } = await settledInParts<Mutated>(
       this.#options.authorizer,
-      (parts) => this.#pace.run(this.#options.quarantine.watch(invocation.policy.evaluated, parts)),
+      async (parts) => this.#pace.run(this.#options.quarantine.watch(invocation.policy.evaluated, parts)),
       (authorizer) => this.#mutated(invocation, view, bindingsOf(view, authorizer, invocation.param)),
     );
     for (const why of failures) this.#deny(why, invocation);

@@ -1,5 +1,5 @@
+import { createWorkspace, type Reply, startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorkspace, type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
 
 let server: TestServer;
 beforeAll(async () => {
