@@ -1,4 +1,3 @@
-export { allocationFinalizer } from './allocations/finalizer.ts';
 export { fleetNodeOf } from './allocations/fleet-node.ts';
 export type { SchedulerOptions } from './allocations/scheduler.ts';
 export { WorkspacePaths } from './allocations/workspaces.ts';

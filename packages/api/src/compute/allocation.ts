@@ -8,6 +8,9 @@ import { resourcesFields } from './offering.ts';
 export const allocationPhases = ['Pending', 'Active', 'Releasing', 'Failed'] as const;
 export type AllocationPhase = (typeof allocationPhases)[number];
 
+/** Keeps an allocation until everything that it had is in the hands of the platform. */
+export const allocationFinalizer = 'compute.capstan.dev/bookings';
+
 const part = object('Part of the allocation on one node.', {
   node: objectName('Name of the node.'),
   devices: list('UUIDs of the GPUs, or of their MIG instances.', text('UUID of a GPU or a MIG instance.', { maxLength: 128 }), {

@@ -9,6 +9,7 @@ import { nodeRestriction } from '../admission/plugins/node-restriction/plugin.ts
 import { workloadPlugins } from '../admission/plugins/workload-plugins.ts';
 import { resourceQuota } from '../admission/quota/plugin.ts';
 import { rbacEscalation } from '../admission/rbac-escalation.ts';
+import { Bindings } from '../bindings/bindings.ts';
 import { definitionLifecycle } from '../crds/admission.ts';
 import { bindings, podActions } from '../handlers/pods/pod-actions.ts';
 import type { Serving } from '../handlers/serving.ts';
@@ -16,6 +17,7 @@ import { nodeIdentityAdmission } from '../node-agents/identity-admission.ts';
 import { podMetrics } from '../node-usage/pod-metrics.ts';
 import { Admission } from '../registry/admission.ts';
 import { metricsGroup } from '../registry/pod-metrics.ts';
+import { allocationProtection } from '../workspaces/admission/allocation-protection.ts';
 import { productSecrets } from '../workspaces/admission/product-secrets.ts';
 import { requesterStamps } from '../workspaces/admission/requester.ts';
 import { unitPods } from '../workspaces/admission/unit-pods.ts';
@@ -119,6 +121,7 @@ function admission(
     ...dynamicAdmission({ objects: cache, catalogs: spaces.catalogs, authorizer, client: webhooks, quarantine }),
     // After webhooks and policies of tenants, so that none of them can change what it writes.
     requesterStamps({ platform: nodes.platform }),
+    allocationProtection({ platform: nodes.platform, bindings: new Bindings(cache) }),
     ...sharing.plugins,
     objectLimits(options.limits?.objects),
     rbacEscalation({ objects: cache, rbac, roleIn: (cluster, name) => policyIn(cluster).clusterRole(name) }),

@@ -1,6 +1,7 @@
 import {
   type Allocation,
   type AllocationSpec,
+  allocationFinalizer,
   allocationKind,
   asAllocationId,
   type BookingEntry,
@@ -241,6 +242,51 @@ describe('allocations', () => {
     await active('reserved-other');
     await vi.waitFor(async () => expect(await ignoring(reservations.get('kept'), isNotFound)).toBeUndefined(), patiently);
     await reservations.delete('later');
+  });
+
+  test('are given to the tenant with the smaller share first, also if another has waited longer', async () => {
+    await makePool('fair', { gpus: 4 });
+    for (const name of ['fair-a', 'fair-b', 'fair-c']) await order(name, { offering: 'fair' });
+    await order('fair-d', { offering: 'fair' }, tenant(1));
+    for (const name of ['fair-a', 'fair-b', 'fair-c']) await active(name);
+    await active('fair-d', tenant(1));
+    await order('fair-old', { offering: 'fair' });
+    await message('fair-old', expect.stringContaining('none is free'));
+    await order('fair-young', { offering: 'fair' }, tenant(1));
+    await message('fair-young', expect.stringContaining('none is free'), tenant(1));
+    await of().delete('fair-a');
+    await active('fair-young', tenant(1));
+    expect(await phase('fair-old')).toBe('Pending');
+    for (const name of ['fair-b', 'fair-c', 'fair-old']) await of().delete(name);
+    for (const name of ['fair-d', 'fair-young']) await of(tenant(1)).delete(name);
+  });
+
+  test('for several nodes that have waited long keep what is freed, even from orders with a higher priority', async () => {
+    const rules = { holdAfter: 0, holdFor: 600_000, mostHolds: 8 };
+    await makePool('hold', { nodes: 2, gpus: 1 });
+    for (const name of ['hold-a', 'hold-b']) {
+      await order(name, { offering: 'hold' });
+      await active(name);
+    }
+    await cloud.replaceProducts([fleet, computeProduct({ ...options, rules })]);
+    await order('hold-gang', { offering: 'hold', nodes: 2 });
+    await message('hold-gang', expect.stringContaining('needs 2 nodes'));
+    await order('hold-small', { offering: 'hold', priority: 9 });
+    await message('hold-small', expect.stringContaining('none is free'));
+    await of().delete('hold-a');
+    await message('hold-small', expect.stringMatching(/kept for older orders/));
+    await of().delete('hold-b');
+    await active('hold-gang');
+    expect(await phase('hold-small')).toBe('Pending');
+    await of().delete('hold-gang');
+    await active('hold-small');
+    await cloud.replaceProducts([fleet, compute]);
+  });
+
+  test('are protected from their creation, so that a grant needs no write for that', async () => {
+    expect((await order('protected-a', { offering: 'none' })).metadata.finalizers).toEqual([allocationFinalizer]);
+    await of().delete('protected-a');
+    await gone('protected-a');
   });
 
   test('are released only with the consent of the scheduler', async () => {

@@ -1,4 +1,4 @@
-import type { Allocation } from '@capstan/api';
+import { type Allocation, allocationFinalizer } from '@capstan/api';
 import { isConflict, isNotFound } from '@capstan/client';
 import { addFinalizer, type ControllerContext, hasFinalizer, isDeleting, removeFinalizer } from '@capstan/controller';
 import {
@@ -21,7 +21,6 @@ import { type Booked, HeldBack, type Usage } from '../usage/usage.ts';
 import { advance } from './advance.ts';
 import { type BookingChange, BookingWriter } from './booking-writer.ts';
 import { Explainer, type Reason } from './explainer.ts';
-import { allocationFinalizer } from './finalizer.ts';
 import type { FleetCopy } from './fleet-copy.ts';
 import { inParallel } from './in-parallel.ts';
 import { PassQuota, placedAmount } from './quota.ts';

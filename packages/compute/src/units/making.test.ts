@@ -1,6 +1,5 @@
-import type { GPUUnit } from '@capstan/api';
+import { allocationFinalizer, type GPUUnit } from '@capstan/api';
 import { expect, test } from 'vitest';
-import { allocationFinalizer } from '../allocations/finalizer.ts';
 import { allocationFor } from './making.ts';
 
 test('the Allocation of a unit is protected from the beginning, so that the scheduler needs no write for that', () => {

@@ -1,6 +1,7 @@
 import {
   type Allocation,
   type AllocationSpec,
+  allocationFinalizer,
   allocationKind,
   type BookingEntry,
   type GPUUnit,
@@ -12,7 +13,6 @@ import {
 } from '@capstan/api';
 import { clusterOf } from '@capstan/client';
 import { withController } from '@capstan/controller';
-import { allocationFinalizer } from '../allocations/finalizer.ts';
 import { directoryOf, type Mounts, storageNames } from './mounts.ts';
 import { addressOf } from './nodes.ts';
 import { programFields } from './program.ts';
