@@ -26,6 +26,11 @@ function seconds(value: string): number {
   return Number(value);
 }
 
+function hours(value: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(value)) throw new InvalidArgumentError('expected a whole number of hours, from 1 to 99999.');
+  return Number(value);
+}
+
 const outputOption = (): Option => new Option('-o, --output <format>', 'another format than the table').choices([...outputFormats]);
 const minutesOption = (): Option => new Option('--minutes <number>', 'how long the command can be used').argParser(minutes).default(30);
 
@@ -56,6 +61,7 @@ export function addNodes(program: Command): void {
     .action(async (name: string, flags: EnrollFlags) => (await import('./commands/node.ts')).enrollNode(name, flags));
   command('list', 'List the nodes, their GPUs, and whether their agents are alive.')
     .addOption(outputOption())
+    .addOption(new Option('-w, --watch', 'go on and print changes'))
     .action(async (flags: InventoryFlags) => (await import('./commands/node-inventory.ts')).listNodes(flags));
   command('show <name>', 'Show a node and its GPUs.')
     .addOption(outputOption())
@@ -171,6 +177,12 @@ function addAgent(program: Command): void {
         .argParser(seconds)
         .env('CAPSTAN_NODE_HEARTBEAT_SECONDS')
         .default(10),
+    )
+    .addOption(
+      new Option('--task-output-hours <number>', 'how long the output of a task stays on this machine after its end')
+        .argParser(hours)
+        .env('CAPSTAN_NODE_TASK_OUTPUT_HOURS')
+        .default(168),
     )
     .addOption(new Option('--self-check', 'end when a server has accepted this machine').hideHelp())
     .addOption(

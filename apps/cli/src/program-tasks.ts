@@ -37,6 +37,7 @@ export function addTasks(program: Command): void {
   command('list', 'List tasks, the oldest first.')
     .addOption(nodeOption())
     .addOption(outputOption())
+    .addOption(new Option('-w, --watch', 'go on and print changes'))
     .action(async (flags: TaskFlags) => (await import('./commands/task.ts')).listTasks(flags));
   command('show <task>', 'Show a task and what it reported.')
     .addOption(nodeOption())

@@ -4,6 +4,8 @@ import type { BackoffOptions } from '@capstan/machinery';
 import type { TunnelLimits } from '@capstan/streams';
 import { AppAccess } from './app-access/serving.ts';
 import { ControlPlane } from './control-plane/control-plane.ts';
+import { leaseTime } from './control-plane/heartbeat.ts';
+import { Interruptions } from './control-plane/interruptions.ts';
 import { fetchServers } from './control-plane/servers.ts';
 import type { Intervals } from './gpus/discovery/discovery.ts';
 import { GpuMonitor } from './gpus/monitor.ts';
@@ -20,6 +22,7 @@ import { type NodeHandlers, type RoutedRequest, refuse, routeRequests } from './
 import { TaskRunner } from './tasks/task-runner.ts';
 import type { UnitDriver } from './units/drivers/driver.ts';
 import { givenDrivers, openDrivers } from './units/drivers/machine.ts';
+import { contactFile, readContact } from './units/engine/contact.ts';
 import { defaultTimes, type UnitTimes } from './units/engine/times.ts';
 import { openCleaned } from './units/records/remembered.ts';
 import { type UnitOptions, UnitRunner } from './units/unit-runner.ts';
@@ -47,6 +50,8 @@ export interface AgentOptions {
   readonly heartbeatInterval?: number;
   readonly serversInterval?: number;
   readonly gpuIntervals?: Partial<Intervals>;
+  /** How long the output of tasks stays on this machine after their end, in milliseconds. By default, a week. */
+  readonly taskOutputRetention?: number;
   /** Who runs the processes of tasks and services. */
   readonly processDriver?: DriverName | undefined;
   /** How often upgrades are looked for, in milliseconds. */
@@ -61,6 +66,12 @@ export interface AgentOptions {
   readonly volumes?: VolumeOptions;
   readonly onReady?: (node: string) => void;
 }
+
+/** In milliseconds; API servers keep output that long, too. */
+const week = 7 * 24 * 3_600_000;
+
+/** In milliseconds: an agent on a busy machine may be late by less. */
+const shortestSilence = 4_000;
 
 type NodeRequest = RoutedRequest<{ kind: 'node'; path: string }>;
 
@@ -87,14 +98,21 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
     if (handlers.node !== undefined) return handlers.node(request);
     refuse(request, { code: 404, reason: 'NotFound', message: `this node serves no path ${request.route.path}` });
   };
+  const { heartbeatInterval = 10_000 } = options;
+  const interruptions: Interruptions = new Interruptions({
+    last: await readContact(contactFile(stateDirectory)),
+    noticeable: Math.max(leaseTime(heartbeatInterval), shortestSilence),
+    onChange: () => report(),
+  });
   const controlPlane = new ControlPlane(identity, {
     state,
     handle: (request) => routeRequests({ ...units?.handlers, ...handlers, node: serveNode })(request),
     now,
     backoff,
     limits: options.limits ?? {},
-    heartbeatInterval: options.heartbeatInterval ?? 10_000,
-    serversInterval: options.serversInterval ?? 30_000,
+    heartbeatInterval,
+    interruptions,
+    serversInterval: options.serversInterval ?? 60_000,
     log,
     onContact: (at) => units?.reached(at),
     onServers: (list) => upgrader.server(list),
@@ -120,7 +138,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
         describe(monitor, {
           unitDrivers: units?.drivers ?? [],
           sharedDirectories: volumeRunner?.sharedDirectories ?? [],
-          conditions: upgrader.conditions,
+          conditions: [...upgrader.conditions, ...interruptions.conditions],
         }),
       );
   };
@@ -143,6 +161,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
     ...{ client, node, stateDirectory, gpus, cleaned, backoff, log },
     ...logTimes(options.units?.times),
     driver: options.processDriver,
+    outputRetention: options.taskOutputRetention ?? week,
     source: { identity: () => controlPlane.identity, servers: () => controlPlane.servers },
   });
   tasks = runner;

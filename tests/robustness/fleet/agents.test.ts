@@ -51,6 +51,10 @@ describeUnless(await HostNetwork.problem(), 'agents on hosts of their own', () =
     agent = startAgent(n1);
     await fleet.phase('n1', 'orphan', 'Succeeded');
     await fleet.state('n1', 'True');
+    expect(await fleet.reason('n1', 'Reachable', 'AgentRestarted')).toMatch(
+      /^nothing was heard of this node for .*: the agent did not run$/,
+    );
+    expect((await fleet.capstan('node', 'show', 'n1')).stdout).toMatch(/^Last silence\s+nothing was heard .*: the agent did not run$/m);
     expect(starts(n1, 'orphan')).toBe(1);
   });
 
@@ -68,6 +72,7 @@ describeUnless(await HostNetwork.problem(), 'agents on hosts of their own', () =
     await fleet.phase('n1', 'suspended', 'Succeeded');
     await fleet.phase('n1', 'waiting', 'Succeeded');
     await fleet.state('n1', 'True');
+    await fleet.reason('n1', 'Reachable', 'Suspended');
     expect([starts(n1, 'suspended'), starts(n1, 'waiting')]).toEqual([1, 1]);
   });
 
@@ -78,6 +83,7 @@ describeUnless(await HostNetwork.problem(), 'agents on hosts of their own', () =
     await fleet.state('n2', 'Unknown');
     n2.resume();
     await fleet.state('n2', 'True');
+    await fleet.reason('n2', 'Reachable', 'Suspended');
     expect((await fleet.task('n2', 'frozen')).status?.phase).toBe('Running');
     finish(n2, 'frozen');
     await fleet.phase('n2', 'frozen', 'Succeeded');
@@ -94,6 +100,7 @@ describeUnless(await HostNetwork.problem(), 'agents on hosts of their own', () =
     const { status } = await fleet.phase('n1', 'interrupted', 'Unknown');
     expect(status?.error).toMatchObject({ code: 'Interrupted', message: expect.stringContaining('the machine restarted') });
     await fleet.state('n1', 'True');
+    await fleet.reason('n1', 'Reachable', 'MachineRestarted');
     expect(starts(n1, 'interrupted')).toBe(1);
     // Somebody has looked, and asks for it again.
     expect(await fleet.capstan('task', 'retry', 'interrupted')).toMatchObject({ code: 0 });
@@ -110,7 +117,8 @@ describeUnless(await HostNetwork.problem(), 'agents on hosts of their own', () =
     await fleet.runTask('n2', 'stubborn', 'stubborn');
     await begun(n2, 'stubborn');
     await fleet.cancel('n2', 'stubborn');
-    await fleet.phase('n2', 'stubborn', 'Cancelled');
+    const { status } = await fleet.phase('n2', 'stubborn', 'Cancelled');
+    expect(status?.error?.message).toBe('cancelled; it ignored SIGTERM and was killed after 10 s');
     const { stdout } = await n2.run(['ps', '-eo', 'args']);
     expect(stdout).not.toMatch(/sleep 600|scripts/);
   });

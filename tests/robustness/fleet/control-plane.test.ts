@@ -41,6 +41,7 @@ describeUnless(await HostNetwork.problem(), 'nodes without their control plane',
     await fleet.phase('n1', 'alone', 'Succeeded');
     await fleet.phase('n1', 'later', 'Succeeded');
     await fleet.state('n1', 'True');
+    expect(await fleet.reason('n1', 'Reachable', 'NoConnection')).toContain('the control plane could not be reached');
     expect([starts(n1, 'alone'), starts(n1, 'later')]).toEqual([1, 1]);
   });
 
@@ -54,6 +55,7 @@ describeUnless(await HostNetwork.problem(), 'nodes without their control plane',
     await n2.restore();
     await fleet.phase('n2', 'afterwards', 'Succeeded');
     await fleet.state('n2', 'True');
+    await fleet.reason('n2', 'Reachable', 'NoConnection');
     expect(starts(n2, 'afterwards')).toBe(1);
   });
 

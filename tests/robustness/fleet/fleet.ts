@@ -168,6 +168,15 @@ export class Fleet implements AsyncDisposable {
     }, patience);
   }
 
+  /** Resolves when a condition of a node has this reason, with its message. */
+  async reason(name: string, condition: string, reason: string): Promise<string> {
+    return vi.waitFor(async () => {
+      const found = (await this.node(name)).status?.conditions?.find(({ type }) => type === condition);
+      expect(found, JSON.stringify(found)).toMatchObject({ reason });
+      return found!.message;
+    }, patience);
+  }
+
   /** Starts a task on a node; by default, the work that waits for `finish`. */
   async runTask(node: string, name: string, script = 'work'): Promise<NodeTask> {
     const spec = { type: 'process.run', attempt: 1, cancelled: false, deadline: '1h', processRun: { script, arguments: [name] } } as const;

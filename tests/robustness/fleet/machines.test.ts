@@ -93,6 +93,7 @@ describeUnless(problem, 'machines whose disk or clock is wrong', () => {
       await agent.waitUntil('it beats', async () => (await fleet.node('clock')).status?.identity?.locked === undefined);
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       await fleet.state('clock', 'True');
+      expect(await fleet.reason('clock', 'ClockSteady', 'ClockJumped')).toContain(hours === 30 ? 'forward' : 'jumped by');
       expect((await fleet.task('clock', 'jumping')).status?.phase).toBe('Running');
     }
     finish(host, 'jumping');

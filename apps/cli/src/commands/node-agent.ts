@@ -30,6 +30,7 @@ export interface NodeAgentFlags {
   readonly stateDir: string;
   readonly gpus?: string;
   readonly heartbeatSeconds: number;
+  readonly taskOutputHours: number;
   readonly allowUnisolated?: boolean;
   readonly echo?: boolean;
   readonly sharedDirectory?: readonly string[];
@@ -63,6 +64,7 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
       volumes: { directories },
       version: capstanVersion(),
       heartbeatInterval: heartbeatSeconds * 1000,
+      taskOutputRetention: flags.taskOutputHours * 3_600_000,
       handlers: echoes === true ? echo : {},
       signal: withLauncher(signal),
       log,

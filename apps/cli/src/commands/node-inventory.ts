@@ -2,12 +2,15 @@ import { type Condition, type GPUNode, gpuNodeKind, type NodeGpu, nodeNamespace,
 import { type Client, isNotFound } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { columns } from '../columns.ts';
+import { followChanges } from '../following.ts';
 import { found, installed } from '../nodes/answers.ts';
 import { type Column, type OutputFormat, printList, printOne } from '../output.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 
 export interface InventoryFlags extends ConnectionFlags {
   readonly output?: OutputFormat;
+  /** Go on and print changes. */
+  readonly watch?: boolean;
 }
 
 /** A node, and whether its agent is alive. */
@@ -34,6 +37,8 @@ const table: readonly Column<NodeWithState>[] = [
 const details: readonly Column<NodeWithState>[] = [
   { name: 'Name', value: ({ metadata }) => metadata.name },
   { name: 'State', value: ({ state }) => state },
+  { name: 'Last silence', value: ({ status }) => status?.conditions?.find(({ type }) => type === 'Reachable')?.message },
+  { name: 'Clock', value: ({ status }) => problemIn(status?.conditions, 'ClockSteady') },
   { name: 'Locked', value: ({ status }) => status?.identity?.locked?.reason },
   { name: 'Clean', value: cleanOf },
   { name: 'Pool', value: ({ spec }) => spec?.pool },
@@ -69,12 +74,25 @@ function cleanOf({ metadata, status }: GPUNode): string | undefined {
 }
 
 /** Lists the nodes: whether their agents are alive, and the health of their GPUs. */
-export async function listNodes({ output, ...flags }: InventoryFlags): Promise<void> {
+export async function listNodes({ output, watch, ...flags }: InventoryFlags): Promise<void> {
   using client = workspaceClient(flags);
-  const { items } = await installed(platformOf(client).resource<GPUNode>(gpuNodeKind).list());
+  const resource = platformOf(client).resource<GPUNode>(gpuNodeKind);
+  const { items, metadata } = await installed(resource.list());
   const isRaw = output === 'json' || output === 'yaml';
   const nodes = isRaw ? items : await Promise.all(items.map((node) => withState(client, node)));
   printList(nodes as NodeWithState[], { output, table, empty: 'No nodes. Enrol a machine with "capstan node enroll <name>".' });
+  if (watch !== true) return;
+  const lineOf = async (node: GPUNode): Promise<string> => {
+    const { state, status } = await withState(client, node);
+    return [state, status?.gpuSummary, healthOf(status?.gpus ?? [])].filter(Boolean).join(', ');
+  };
+  await followChanges(resource, {
+    resourceVersion: metadata.resourceVersion,
+    items,
+    lineOf,
+    nameOf: ({ metadata: { name = '' } }) => name,
+    write,
+  });
 }
 
 /** Shows a node with its GPUs. */

@@ -2,6 +2,7 @@ import { type NodeTask, nodeNamespace, nodeTaskKind, platformWorkspace, requeste
 import { ApiError, type Client, isConflict, isNotFound } from '@capstan/client';
 import { humanDuration } from '@capstan/machinery';
 import { Failure } from '../failure.ts';
+import { followChanges } from '../following.ts';
 import { findTask, nodeOf, tasksIn } from '../nodes/tasks.ts';
 import { type Column, type OutputFormat, printList, printOne } from '../output.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
@@ -9,6 +10,8 @@ import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.
 export interface TaskFlags extends ConnectionFlags {
   readonly node?: string;
   readonly output?: OutputFormat;
+  /** Go on and print changes. */
+  readonly watch?: boolean;
 }
 
 export interface LogFlags extends ConnectionFlags {
@@ -55,15 +58,22 @@ const details: readonly Column<NodeTask>[] = [
   },
 ];
 
-export async function listTasks({ node, output, ...flags }: TaskFlags): Promise<void> {
+export async function listTasks({ node, output, watch, ...flags }: TaskFlags): Promise<void> {
   using client = workspaceClient(flags);
-  const { items } = await tasksIn(client)
-    .in(node === undefined ? undefined : nodeNamespace(node))
-    .list();
+  const resource = tasksIn(client).in(node === undefined ? undefined : nodeNamespace(node));
+  const { items, metadata } = await resource.list();
   const sorted = items.toSorted((one, other) =>
     (one.metadata.creationTimestamp ?? '') < (other.metadata.creationTimestamp ?? '') ? -1 : 1,
   );
   printList(sorted, { output, table, empty: 'No tasks. Run one with "capstan task run <node> <type>".' });
+  if (watch !== true) return;
+  await followChanges(resource, {
+    resourceVersion: metadata.resourceVersion,
+    items,
+    lineOf: (task) => [task.spec.type, phaseOf(task), task.status?.step ?? task.status?.error?.code].filter(Boolean).join(', '),
+    nameOf: (task) => `${nodeOf(task)}/${task.metadata.name}`,
+    write,
+  });
 }
 
 export async function showTask(name: string, { node, output, ...flags }: TaskFlags): Promise<void> {

@@ -1,3 +1,4 @@
+import { uptime } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerList, serversPath } from '@capstan/api';
 import type { Client } from '@capstan/client';
@@ -7,7 +8,8 @@ import { AgentError } from '../identity/error.ts';
 import { IdentityKeeper } from '../identity/keeper.ts';
 import type { Identity, StateDirectory } from '../identity/state.ts';
 import { type Moment, momentNow } from '../time/moment.ts';
-import { Heartbeat } from './heartbeat.ts';
+import { Heartbeat, leaseTime } from './heartbeat.ts';
+import type { Interruptions } from './interruptions.ts';
 import { NearestServer } from './nearest-server.ts';
 import { fetchServers } from './servers.ts';
 import { AgentTunnels } from './tunnels.ts';
@@ -25,6 +27,8 @@ export interface ControlPlaneOptions {
   readonly log: (line: string) => void;
   /** The Lease was renewed, by a request that was sent at this time. */
   readonly onContact?: (at: Moment) => void;
+  /** Hears how the renewals of the Lease go. */
+  readonly interruptions?: Pick<Interruptions, 'took' | 'failed' | 'reached'>;
   /** Called with every list of servers. */
   readonly onServers?: (list: ServerList) => void;
 }
@@ -133,10 +137,9 @@ export class ControlPlane {
   }
 
   async #beat(signal: AbortSignal): Promise<void> {
-    const { heartbeatInterval, now, log, onContact } = this.#options;
+    const { heartbeatInterval, now, log, onContact, interruptions } = this.#options;
     const { node } = this.#identity.current;
-    const seconds = Math.ceil((heartbeatInterval * 4) / 1000);
-    const heartbeat = new Heartbeat({ client: this.client, node, seconds });
+    const heartbeat = new Heartbeat({ client: this.client, node, seconds: Math.ceil(leaseTime(heartbeatInterval) / 1000) });
     let isFailing = false;
     let isShared = false;
     while (!signal.aborted) {
@@ -149,17 +152,22 @@ export class ControlPlane {
           this.#identity.doubt();
         }
         onContact?.(at);
+        interruptions?.reached(at);
         if (isFailing) log('the Lease of this node is renewed again');
         isFailing = false;
       } catch (error) {
         if (signal.aborted) return;
-        if (!isFailing) log(`the Lease of this node could not be renewed: ${error instanceof Error ? error.message : String(error)}`);
+        const why = error instanceof Error ? error.message : String(error);
+        interruptions?.failed(why);
+        if (!isFailing) log(`the Lease of this node could not be renewed: ${why}`);
         isFailing = true;
         // The connections may be dead, and another server may answer.
         this.#nearest.reconnect();
         this.#servers = [...this.#servers.slice(1), ...this.#servers.slice(0, 1)];
       }
+      const began = uptime();
       await sleep(heartbeatInterval, undefined, { signal }).catch(() => {});
+      interruptions?.took((uptime() - began) * 1000, heartbeatInterval);
     }
   }
 }

@@ -7,6 +7,9 @@ const leaseKind = { group: 'coordination.k8s.io', version: 'v1', resource: 'leas
 
 type Lease = KubeObject & { readonly spec?: { readonly holderIdentity?: string } };
 
+/** How long a Lease is valid that is renewed so often; both in milliseconds. */
+export const leaseTime = (interval: number): number => 4 * interval;
+
 export interface HeartbeatOptions {
   /** For root:platform. */
   readonly client: Client;

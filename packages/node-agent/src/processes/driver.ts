@@ -35,8 +35,8 @@ export interface ProcessDriver {
   /** Undefined if there is no record of it. */
   find(id: string): Promise<ProcessState | undefined>;
   output(id: string): Promise<ProcessOutput>;
-  /** Ends the process and everything that it started: politely, and after the grace, in milliseconds, by force. Resolves when nothing is left. */
-  kill(id: string, grace: number): Promise<void>;
+  /** Ends the process and everything that it started: politely, and after the grace, in milliseconds, by force. Resolves when nothing is left, with whether force was needed. */
+  kill(id: string, grace: number): Promise<'ended' | 'forced'>;
   /** Deletes the records of a process that has ended. */
   forget(id: string): Promise<void>;
   list(): Promise<string[]>;

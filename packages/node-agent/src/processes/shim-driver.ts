@@ -69,7 +69,7 @@ export abstract class ShimDriver implements ProcessDriver {
     return { file: join(folder, records.output), truncated: await exists(join(folder, records.truncated)), complete };
   }
 
-  async kill(id: string, grace: number): Promise<void> {
+  async kill(id: string, grace: number): Promise<'ended' | 'forced'> {
     const until = performance.now() + grace;
     const session = await this.#sessionOf(id);
     const group = await this.groupOf(id);
@@ -85,6 +85,7 @@ export abstract class ShimDriver implements ProcessDriver {
       await sleep(interval);
     }
     await group?.remove();
+    return isForced ? 'forced' : 'ended';
   }
 
   async forget(id: string): Promise<void> {

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, describe, expect, test } from 'vitest';
 import { driverSuite } from '../suite/process-driver.ts';
+import { serviceSuite } from '../suite/services.ts';
 import { chooseDriver } from './choice.ts';
 import { processEntry } from './proc.ts';
 import { Systemd } from './systemd.ts';
@@ -18,6 +19,10 @@ const problem = await Systemd.problem();
 /** `tests/e2e/systemd` runs this file on a machine of its own, with systemd, wherever that can be made. */
 describeUnless(problem, 'systemd', () => {
   driverSuite(() => new Systemd({ directory }));
+
+  const services = join(directory, 'for-services');
+  mkdirSync(services);
+  serviceSuite({ directory: services, processes: new Systemd({ directory: join(services, 'processes') }) });
 
   test('kill ends processes that have dropped the marker and the session', async () => {
     const systemd = new Systemd({ directory });

@@ -1,61 +1,16 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, describe } from 'vitest';
 import { Supervisor } from '../processes/supervisor.ts';
-import { Services } from './services.ts';
+import { serviceSuite } from '../suite/services.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'capstan-services-'));
 afterAll(() => rmSync(directory, { recursive: true }));
-const patience = { timeout: 15_000, interval: 20 };
-const lines: string[] = [];
-const processes = new Supervisor({ directory: join(directory, 'processes'), groups: undefined });
-const newServices = (): Services =>
-  new Services({
-    directory: join(directory, 'services'),
-    processes,
-    backoff: { base: 10, max: 20 },
-    interval: 20,
-    log: (line) => void lines.push(line),
-  });
-const marks = (name: string): number => {
-  const file = join(directory, name);
-  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
-};
-const shell = (script: string) => ({ command: ['/bin/sh', '-c', script] as const });
 
-test('a service that ends is started again, with a line in the log', async () => {
-  await using services = newServices();
-  await services.ensure('flaky', shell(`echo x >> ${directory}/flaky; sleep 0.1; exit 3`));
-  await vi.waitFor(() => expect(marks('flaky')).toBeGreaterThan(2), patience);
-  expect(lines.join('\n')).toContain('the service flaky ended (exit code 3), restarting it');
-  await services.stop('flaky');
-  const after = marks('flaky');
-  expect(await services.is('flaky', undefined)).toBe(true);
-  expect((await processes.list()).filter((id) => id.startsWith('service-'))).toEqual([]);
-  expect(marks('flaky')).toBe(after);
-});
-
-test('a service outlives the agent, and the next agent keeps it', async () => {
-  const spec = shell(`echo x >> ${directory}/steady; exec sleep 600`);
-  {
-    await using services = newServices();
-    await services.ensure('steady', spec);
-    await vi.waitFor(() => expect(marks('steady')).toBe(1), patience);
-  }
-  await using services = newServices();
-  await services.resume();
-  expect(await services.is('steady', spec)).toBe(true);
-  await services.ensure('steady', spec);
-  expect(marks('steady')).toBe(1);
-  const [id = ''] = (await processes.list()).filter((one) => one.startsWith('service-'));
-  await processes.kill(id, 0);
-  await vi.waitFor(() => expect(marks('steady')).toBe(2), patience);
-  await services.ensure('steady', shell(`echo x >> ${directory}/changed; exec sleep 600`));
-  await vi.waitFor(() => expect(marks('changed')).toBe(1), patience);
-  expect(await services.is('steady', spec)).toBe(false);
-  await services.stop('steady');
-  expect((await processes.list()).filter((one) => one.startsWith('service-'))).toEqual([]);
+/** `processes/systemd.test.ts` runs the same with systemd. */
+describe('services under the supervisor', () => {
+  serviceSuite({ directory, processes: new Supervisor({ directory: join(directory, 'processes'), groups: undefined }) });
 });
 
 test('processes of a service stay when it ends, if it is made for that, and end when it is stopped', async () => {

@@ -74,7 +74,7 @@ export function driverSuite(renew: () => ProcessDriver): void {
     await renew().start(spec);
     await untilOutput(spec.id, 'started');
     expect(await renew().find(spec.id)).toMatchObject({ phase: 'running' });
-    await renew().kill(spec.id, 5_000);
+    expect(await renew().kill(spec.id, 5_000)).toBe('ended');
     expect((await ended(spec.id)).phase).not.toBe('running');
     await renew().forget(spec.id);
   });
@@ -86,7 +86,7 @@ export function driverSuite(renew: () => ProcessDriver): void {
     await renew().start(spec);
     await untilOutput(spec.id, 'started');
     expect((await processesOf(spec.id, undefined)).length).toBeGreaterThan(2);
-    await renew().kill(spec.id, 200);
+    expect(await renew().kill(spec.id, 200)).toBe('forced');
     expect(await processesOf(spec.id, undefined)).toEqual([]);
     expect((await ended(spec.id)).phase).not.toBe('running');
     await renew().forget(spec.id);

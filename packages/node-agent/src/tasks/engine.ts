@@ -310,6 +310,9 @@ const noSecrets: TaskSecrets = {
 /** Names an attempt, also as a process: a uid and a number. */
 export const keyOf = ({ uid, attempt }: Pick<TaskRequest, 'uid' | 'attempt'>): string => `task-${uid}-${attempt}`;
 
+/** Whether the id of a process is that of an attempt. */
+export const isTaskKey = (id: string): boolean => id.startsWith('task-');
+
 function succeeded(finishedAt: string): TaskOutcome {
   return { phase: 'Succeeded', finishedAt };
 }
@@ -337,11 +340,13 @@ async function untilAborted(work: Promise<TaskResult>, signal: AbortSignal): Pro
   try {
     return await Promise.race([work, given]);
   } catch (error) {
-    // Tasks end their processes before they reject, which takes a moment.
-    if (signal.aborted) await Promise.race([work.catch(() => {}), new Promise((resolve) => setTimeout(resolve, killTime).unref())]);
+    // Tasks end their processes before they reject, which takes a moment, and may say more about that.
+    const last = signal.aborted ? await Promise.race([work.catch((reason: unknown) => reason), longestKill()]) : undefined;
+    if (last instanceof TaskFailure && last.code === (signal.reason as Partial<TaskFailure> | undefined)?.code) throw last;
     throw error instanceof ProcessExists ? new TaskFailure('Interrupted', error.message, { cause: error }) : error;
   }
 }
 
 /** In milliseconds, how long a task may take to end its processes. */
 const killTime = 30_000;
+const longestKill = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, killTime).unref());

@@ -1,5 +1,5 @@
-import { appendFileSync, mkdirSync, symlinkSync } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
+import { appendFileSync, existsSync, lstatSync, mkdirSync, symlinkSync } from 'node:fs';
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NodeTaskStatus } from '@capstan/api';
 
@@ -57,10 +57,34 @@ export class TaskOutput {
     return join(this.#directory, `${key}.sent`);
   }
 
+  #expiredFile(key: string): string {
+    return join(this.#directory, `${key}.expired`);
+  }
+
   async remove(key: string): Promise<void> {
     this.#written.delete(key);
+    for (const file of [this.file(key), this.sentFile(key), this.#expiredFile(key)]) await rm(file, { force: true });
+  }
+
+  /** Whether there is output, if only as a link. */
+  has(key: string): boolean {
+    return lstatSync(this.file(key), { throwIfNoEntry: false }) !== undefined;
+  }
+
+  /** Deletes output that was kept long enough, and remembers that. */
+  async expire(key: string): Promise<void> {
+    await writeFile(this.#expiredFile(key), '', { mode: 0o600 });
+    this.#written.delete(key);
     await rm(this.file(key), { force: true });
-    await rm(this.sentFile(key), { force: true });
+  }
+
+  isExpired(key: string): boolean {
+    return existsSync(this.#expiredFile(key));
+  }
+
+  /** The attempts that something is kept of. */
+  async keys(): Promise<ReadonlySet<string>> {
+    return new Set((await readdir(this.#directory)).map((name) => name.split('.', 1)[0]!));
   }
 
   /** Undefined if there is no output. */

@@ -34,8 +34,10 @@ export async function runProcess(context: TaskContext, options: ProcessOptions):
   const { file } = await processes.output(id);
   context.outputIn(file);
   const code = await exitCode(context).catch(async (error: unknown) => {
-    if (signal.reason instanceof TaskFailure) await processes.kill(id, grace);
-    throw error;
+    const { reason } = signal;
+    if (!(reason instanceof TaskFailure)) throw error;
+    if ((await processes.kill(id, grace)) === 'ended') throw error;
+    throw new TaskFailure(reason.code, `${reason.message}; it ignored SIGTERM and was killed after ${grace / 1000} s`);
   });
   await outputComplete(context);
   const report = hasFindings ? await findingsIn(file) : [];

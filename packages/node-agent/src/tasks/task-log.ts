@@ -45,6 +45,12 @@ async function serve(
   const key = keyOf({ uid, attempt: asked });
   if (!engine.knows(key))
     return refuse(request, { code: 404, reason: 'NotFound', message: `this node has no output of attempt ${asked} of the task` });
+  if (outputs.isExpired(key))
+    return refuse(request, {
+      code: 404,
+      reason: 'NotFound',
+      message: `this node has deleted the output of attempt ${asked} of the task, which ended long ago`,
+    });
   const stream = request.respond(200, { 'content-type': 'text/plain' });
   const gone = new AbortController();
   stream.once('close', () => gone.abort());

@@ -14,6 +14,7 @@ import { momentNow } from '../time/moment.ts';
 import { type ArtifactSourceOptions, ServedArtifacts } from './artifacts.ts';
 import { TaskEngine } from './engine.ts';
 import { Journal } from './journal.ts';
+import { keepRemoving, type OldOutputOptions } from './old-output.ts';
 import { TaskOutput } from './output.ts';
 import { StoredSecrets } from './secrets.ts';
 import { outputOf, type SentOutputOptions, sentOutput } from './sent-output.ts';
@@ -49,6 +50,8 @@ export interface TaskRunnerOptions {
   /** In milliseconds: how often output is sent to the control plane, and how seldom while that fails. */
   readonly logInterval: number;
   readonly longestLogInterval: number;
+  /** How long the output of a task stays on this machine after its end, in milliseconds. */
+  readonly outputRetention: number;
 }
 
 /** How long a deleted task waits for its last output to be sent, in milliseconds. */
@@ -65,6 +68,7 @@ export class TaskRunner implements AsyncDisposable {
   readonly #engine: TaskEngine;
   readonly #services: Services;
   readonly #logs: LogSender;
+  readonly #oldOutput: OldOutputOptions;
 
   private constructor(
     options: TaskRunnerOptions,
@@ -89,6 +93,11 @@ export class TaskRunner implements AsyncDisposable {
       interval: options.logInterval,
       longestInterval: options.longestLogInterval,
     });
+    const sendRest = async (request: TaskRequest): Promise<void> => {
+      const signal = AbortSignal.timeout(lastOutput);
+      await this.#logs.flush(outputOf(request, sent), signal);
+      signal.throwIfAborted();
+    };
     this.#engine = new TaskEngine({
       journal,
       outputs: this.#outputs,
@@ -110,10 +119,17 @@ export class TaskRunner implements AsyncDisposable {
       report: (request, status, signal) => this.#reports.report(request, status, signal),
       claim: (request, status, signal) => this.#reports.claim(request, status, signal),
       onProgress: (request, status) => log(taskLine(request, status)),
-      beforeRemoval: (request) => this.#logs.flush(outputOf(request, sent), AbortSignal.timeout(lastOutput)).catch(() => {}),
+      beforeRemoval: (request) => sendRest(request).catch(() => {}),
       now: momentNow,
       onError: (error) => log(`a task went wrong: ${error instanceof Error ? error.message : String(error)}`),
     });
+    this.#oldOutput = {
+      ...{ journal, outputs: this.#outputs, processes, log },
+      knows: (key) => this.#engine.knows(key),
+      send: sendRest,
+      keep: options.outputRetention,
+      now: Date.now,
+    };
   }
 
   static async open(options: TaskRunnerOptions): Promise<TaskRunner> {
@@ -129,7 +145,11 @@ export class TaskRunner implements AsyncDisposable {
     const { client, node, log } = this.#options;
     await this.#services.resume();
     this.#engine.resume();
-    await Promise.all([watchTasks({ client, node, engine: this.#engine, log }, signal), this.#logs.run(signal)]);
+    await Promise.all([
+      watchTasks({ client, node, engine: this.#engine, log }, signal),
+      this.#logs.run(signal),
+      keepRemoving(this.#oldOutput, signal),
+    ]);
   }
 
   /** Answers a request for the output of a task; false if the request is for something else. */

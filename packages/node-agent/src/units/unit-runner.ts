@@ -10,7 +10,7 @@ import { type Moment, momentNow } from '../time/moment.ts';
 import type { UnitDriver } from './drivers/driver.ts';
 import { openGroups } from './drivers/exec/groups.ts';
 import { DriverRegistry } from './drivers/registry.ts';
-import { LastContact } from './engine/contact.ts';
+import { contactFile, LastContact } from './engine/contact.ts';
 import { UnitEngine } from './engine/engine.ts';
 import { uploadsIn } from './engine/removal.ts';
 import { type DeviceSource, resolveRoom, type StorageFolders } from './engine/room.ts';
@@ -79,10 +79,10 @@ export class UnitRunner implements AsyncDisposable {
     const directory = join(stateDirectory, 'units');
     const times = { ...defaultTimes, ...options.times };
     const records = await UnitRecords.open(directory, log);
-    const contact = await LastContact.open(join(directory, 'contact'), await momentNow());
+    const contact = await LastContact.open(contactFile(stateDirectory), await momentNow());
     const drivers = new DriverRegistry(options);
     const guards = new GuardProcesses({
-      contact: join(directory, 'contact'),
+      contact: contactFile(stateDirectory),
       folder: (name) => records.folder(name),
       times,
       groups: (await openGroups('capstan-units', process.getuid?.() === 0)).monitors,

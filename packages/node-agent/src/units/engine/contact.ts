@@ -1,4 +1,5 @@
 import { open, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { isObject } from '@capstan/machinery';
 import { type Moment, passedBetween } from '../../time/moment.ts';
 
@@ -25,7 +26,7 @@ export class LastContact {
   }
 
   static async open(file: string, now: Moment): Promise<LastContact> {
-    const stored = await readFile(file, 'utf8').then(parse, () => undefined);
+    const stored = await readContact(file);
     const contact = new LastContact(file, stored ?? now, stored);
     // Without a file, there was never a unit to end either; guards need one.
     if (stored === undefined) contact.record(now);
@@ -62,6 +63,14 @@ export class LastContact {
       await overwrite(this.#file, text).catch(() => (this.#stored = undefined));
     }
   }
+}
+
+/** Where agents store their contacts. */
+export const contactFile = (stateDirectory: string): string => join(stateDirectory, 'units', 'contact');
+
+/** The contact on the disk; undefined if there is none. */
+export function readContact(file: string): Promise<Moment | undefined> {
+  return readFile(file, 'utf8').then(parse, () => undefined);
 }
 
 async function overwrite(path: string, text: string): Promise<void> {

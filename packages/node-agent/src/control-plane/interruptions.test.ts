@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import type { Moment } from '../time/moment.ts';
+import { Interruptions } from './interruptions.ts';
+
+const start = Date.UTC(2030, 0, 1);
+/** The moment so many seconds after the start, on a machine whose clock is wrong by so many. */
+const at = (seconds: number, { boot = 'one', ahead = 0 } = {}): Moment => ({
+  boot,
+  uptime: seconds * 1000,
+  wall: start + (seconds + ahead) * 1000,
+});
+
+function follow(last?: Moment) {
+  let changes = 0;
+  const interruptions = new Interruptions({ last, noticeable: 40_000, onChange: () => void changes++ });
+  const condition = (type: string) => interruptions.conditions.find((one) => one.type === type);
+  return { interruptions, reachable: () => condition('Reachable'), clock: () => condition('ClockSteady'), changes: () => changes };
+}
+
+test('a first contact, and contacts that follow each other, are nothing special', () => {
+  const { interruptions, reachable, clock, changes } = follow();
+  for (const seconds of [0, 10, 20, 59]) interruptions.reached(at(seconds));
+  expect([reachable(), clock(), changes()]).toEqual([undefined, undefined, 0]);
+});
+
+test('an agent that is started again in time is nothing special either', () => {
+  const { interruptions, reachable } = follow(at(0));
+  interruptions.reached(at(30));
+  expect(reachable()).toBeUndefined();
+});
+
+test.each([
+  { was: 'an agent that did not run', last: at(0), reason: 'AgentRestarted', words: 'the agent did not run' },
+  {
+    was: 'an agent that came back to a dead cable',
+    last: at(0),
+    failure: 'cut',
+    reason: 'AgentRestarted',
+    words: 'the agent did not run, and then the control plane could not be reached: cut',
+  },
+  {
+    was: 'a machine that restarted',
+    last: at(900, { boot: 'before', ahead: -900 }),
+    reason: 'MachineRestarted',
+    words: 'the machine restarted',
+  },
+])('the next agent says that it was $was', ({ last, failure, reason, words }) => {
+  const { interruptions, reachable } = follow(last);
+  if (failure !== undefined) interruptions.failed(failure);
+  interruptions.reached(at(100));
+  const message = `nothing was heard of this node for 100s, until 2030-01-01T00:01:40Z: ${words}`;
+  expect(reachable()).toMatchObject({ status: 'True', reason, message });
+});
+
+test('a cut is told from a suspension, which may make requests fail, too', () => {
+  const { interruptions, reachable } = follow();
+  interruptions.reached(at(0));
+  interruptions.took(12_000, 10_000);
+  interruptions.failed('connect ECONNREFUSED');
+  interruptions.failed('later');
+  interruptions.reached(at(3_600));
+  expect(reachable()).toMatchObject({
+    reason: 'NoConnection',
+    message:
+      'nothing was heard of this node for 60m, until 2030-01-01T01:00:00Z: the control plane could not be reached: connect ECONNREFUSED',
+  });
+  interruptions.took(90_000, 10_000);
+  interruptions.failed('aborted');
+  interruptions.reached(at(3_700));
+  expect(reachable()).toMatchObject({ reason: 'Suspended', message: expect.stringContaining('until 2030-01-01T01:01:40Z') });
+  interruptions.reached(at(3_900));
+  expect(reachable()).toMatchObject({ reason: 'Suspended', message: expect.stringContaining('until 2030-01-01T01:05:00Z') });
+});
+
+test('a clock that jumps is reported for an hour', () => {
+  const { interruptions, reachable, clock } = follow();
+  interruptions.reached(at(0));
+  interruptions.reached(at(10, { ahead: 5 }));
+  expect(clock()).toBeUndefined();
+  interruptions.reached(at(20, { ahead: 30 * 3600 }));
+  expect(clock()).toMatchObject({ status: 'False', reason: 'ClockJumped', message: expect.stringMatching(/jumped by 29h|jumped by 30h/) });
+  interruptions.reached(at(30, { ahead: 0 }));
+  expect(clock()).toMatchObject({ status: 'False', message: expect.stringMatching(/ back$/) });
+  expect(reachable()).toBeUndefined();
+  interruptions.reached(at(3_700));
+  expect(clock()).toMatchObject({ status: 'True', reason: 'Steady' });
+});

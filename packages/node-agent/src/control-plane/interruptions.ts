@@ -1,0 +1,101 @@
+import type { Condition } from '@capstan/api';
+import { humanDuration } from '@capstan/machinery';
+import { type Moment, passedBetween } from '../time/moment.ts';
+
+/** Why nothing was heard of a node for some time. */
+export type ReachableReason = 'MachineRestarted' | 'AgentRestarted' | 'Suspended' | 'NoConnection';
+
+export interface InterruptionsOptions {
+  /** The last contact of the agents before this one, as far as it is known. */
+  readonly last: Moment | undefined;
+  /** In milliseconds: shorter silences are not reported. */
+  readonly noticeable: number;
+  readonly onChange: () => void;
+}
+
+/** In milliseconds: a clock that is corrected jumps by less. */
+const smallestJump = 10_000;
+/** In milliseconds: how long a jump of the clock is reported. */
+const jumpLasts = 3_600_000;
+
+/**
+ * Tells silences of this node apart when they are over. The control plane sees the same silence if the agent was killed or suspended, the machine restarted or the network was cut; the agent knows which of them
+ * it was.
+ */
+export class Interruptions {
+  readonly #options: InterruptionsOptions;
+  readonly #conditions = new Map<string, Condition>();
+  #last: Moment | undefined;
+  #isFirst = true;
+  /** Of the first request that failed since the last contact. */
+  #failure: string | undefined;
+  /** In milliseconds since the last contact. */
+  #stalled = 0;
+  #jumped: Moment | undefined;
+
+  constructor(options: InterruptionsOptions) {
+    this.#options = options;
+    this.#last = options.last;
+  }
+
+  /** For the status of the GPUNode. */
+  get conditions(): readonly Condition[] {
+    return [...this.#conditions.values()];
+  }
+
+  /** Something took so long that a process which runs would have done in the expected time; both in milliseconds. */
+  took(time: number, expected: number): void {
+    this.#stalled += Math.max(0, time - expected);
+  }
+
+  /** The control plane did not answer. */
+  failed(why: string): void {
+    this.#failure ??= why;
+  }
+
+  /** The control plane has answered a request that was sent at this time. */
+  reached(at: Moment): void {
+    const last = this.#last;
+    const silence = last === undefined ? 0 : passedBetween(last, at);
+    if (last !== undefined && silence > this.#options.noticeable) this.#explain(last, at, silence);
+    this.#judgeClock(last, at);
+    this.#last = at;
+    this.#isFirst = false;
+    this.#failure = undefined;
+    this.#stalled = 0;
+  }
+
+  #explain(last: Moment, at: Moment, silence: number): void {
+    const [reason, words] = this.#cause(last, at, silence);
+    const message = `nothing was heard of this node for ${humanDuration(silence)}, until ${timeOf(at)}: ${words}`.slice(0, 4096);
+    this.#set({ type: 'Reachable', status: 'True', reason, message, lastTransitionTime: timeOf(at) });
+  }
+
+  #cause(last: Moment, at: Moment, silence: number): [reason: ReachableReason, words: string] {
+    if (last.boot !== at.boot) return ['MachineRestarted', 'the machine restarted'];
+    const away = this.#failure === undefined ? '' : `the control plane could not be reached: ${this.#failure}`;
+    if (this.#isFirst) return ['AgentRestarted', away === '' ? 'the agent did not run' : `the agent did not run, and then ${away}`];
+    if (away === '' || this.#stalled >= silence / 2) return ['Suspended', 'the agent was suspended, or the machine was too busy to run it'];
+    return ['NoConnection', away];
+  }
+
+  #judgeClock(last: Moment | undefined, at: Moment): void {
+    const jump = last === undefined || last.boot !== at.boot ? 0 : at.wall - last.wall - (at.uptime - last.uptime);
+    if (Math.abs(jump) > smallestJump) {
+      this.#jumped = at;
+      const message = `the clock of this machine jumped by ${humanDuration(Math.abs(jump))} ${jump > 0 ? 'forward' : 'back'}`;
+      this.#set({ type: 'ClockSteady', status: 'False', reason: 'ClockJumped', message, lastTransitionTime: timeOf(at) });
+    } else if (this.#jumped !== undefined && passedBetween(this.#jumped, at) > jumpLasts) {
+      this.#jumped = undefined;
+      const message = 'the clock of this machine has not jumped for an hour';
+      this.#set({ type: 'ClockSteady', status: 'True', reason: 'Steady', message, lastTransitionTime: timeOf(at) });
+    }
+  }
+
+  #set(condition: Condition): void {
+    this.#conditions.set(condition.type, condition);
+    this.#options.onChange();
+  }
+}
+
+const timeOf = ({ wall }: Moment): string => `${new Date(wall).toISOString().slice(0, 19)}Z`;
