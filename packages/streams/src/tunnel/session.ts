@@ -15,12 +15,24 @@ export async function settled(socket: Duplex): Promise<void> {
   if (socket.destroyed) throw new TunnelError('closed', 'the connection ended before the tunnel began');
 }
 
-/** Sends pings until the session ends, and destroys it when its peer no longer answers them. */
+/**
+ * Destroys a session whose peer no longer answers pings. A peer that sends pings itself lives, and gets none: an API server with a thousand idle tunnels
+ * would do little else.
+ */
 export function watchPeer(session: Http2Session, { pingInterval, missedPings }: TunnelLimits): void {
   let unanswered = 0;
+  let isHeard = false;
+  session.on('ping', () => {
+    isHeard = true;
+    unanswered = 0;
+  });
   const timer = setInterval(() => {
     // It closes only after its connection has.
     if (session.destroyed) return clearInterval(timer);
+    if (isHeard) {
+      isHeard = false;
+      return;
+    }
     if (unanswered >= missedPings) {
       session.destroy(new TunnelError('dead', `the peer of the tunnel did not answer ${unanswered} pings`));
       return;
