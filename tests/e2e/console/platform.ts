@@ -13,6 +13,8 @@ export interface KubeRequest {
 export class ConsolePlatform implements AsyncDisposable {
   readonly url: string;
   readonly browser: Browser;
+  /** The name of its node. */
+  node = '';
   readonly #directory: string;
   readonly #stack: AsyncDisposableStack;
   #owner: BrowserContext | undefined;
@@ -41,7 +43,11 @@ export class ConsolePlatform implements AsyncDisposable {
     await using unready = new AsyncDisposableStack();
     unready.use(platform);
     await up.waitUntil('the first project', async () => (await platform.capstan('ws', 'use', workspace)).code === 0);
-    await up.waitUntil('a ready node', async () => /\sReady\s/.test((await platform.capstan('node', 'list')).stdout));
+    await up.waitUntil('a ready node', async () => {
+      const ready = (await platform.capstan('node', 'list')).stdout.split('\n').find((line) => /\sReady\s/.test(line));
+      platform.node = ready?.split(/\s+/)[0] ?? '';
+      return ready !== undefined;
+    });
     unready.move();
     return platform;
   }
@@ -69,12 +75,13 @@ export class ConsolePlatform implements AsyncDisposable {
     await this.capstan('offering', 'create', 'small', '--cpu', '200m', '--memory', '128Mi');
     // No node is large enough, so that it waits and has a reason and advice.
     await this.capstan('run', '--network', 'none', '--no-upload', '-d', '--name', 'waits', '--cpu', '4000', '--', 'true');
+    await this.capstan('volume', 'create', 'datasets', '--size', '64Mi');
     await this.kube('/api/v1/namespaces/default/configmaps', { method: 'POST', body: { metadata: { name: 'settings' } } });
   }
 
   /** The address of a page of the workspace. */
   at(path: string): string {
-    return `${this.url}/w/${workspace}${path}`;
+    return `${this.url}/w/${workspace}${path.replace('{node}', this.node)}`;
   }
 
   visit(options: BrowserContextOptions = {}): Promise<Visit> {

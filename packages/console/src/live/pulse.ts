@@ -15,7 +15,7 @@ export interface PulseOptions {
 }
 
 /**
- * Asks the API server regularly as the user of a session. Open watches alone say neither that a token was revoked, because the server checks it only at the beginning, nor that the server
+ * Asks the API server regularly as the user of a session. Open watches alone say neither that a token is no longer accepted, which a server may check only at the beginning, nor that the server
  * hangs, because a silent watch is a normal one.
  */
 export class Pulse implements Disposable {

@@ -21,6 +21,8 @@ export function useChildren(workspace: string | undefined): readonly string[] {
     },
     enabled: workspace !== undefined,
     retry: false,
+    // Somebody may have created one since.
+    staleTime: 0,
   });
   return data ?? [];
 }
@@ -63,7 +65,7 @@ function Choices({ workspace, onDone }: { readonly workspace: string; readonly o
       className={styles['choices']}
       onSubmit={(event) => {
         event.preventDefault();
-        const first = isNew ? text.trim() : found[0];
+        const first = found[0] ?? (isNew ? text.trim() : undefined);
         if (first !== undefined) go(first);
       }}
     >
@@ -76,10 +78,10 @@ function Choices({ workspace, onDone }: { readonly workspace: string; readonly o
         data-autofocus
       />
       <ul>
-        {isNew && <Choice path={text.trim()} note="enter" onChoose={go} />}
         {found.map((path) => (
           <Choice key={path} path={path} note={path === home ? 'home' : undefined} isCurrent={path === workspace} onChoose={go} />
         ))}
+        {isNew && <Choice path={text.trim()} note="enter this path" onChoose={go} />}
       </ul>
     </form>
   );
