@@ -22,6 +22,7 @@ const tools: readonly ToolName[] = [
   'operator',
   'multicluster',
   'podman',
+  'dockerd',
   'nft',
   'iptables',
   'slurm',

@@ -108,7 +108,7 @@ function faultOf({ file, target }: Import, manifestOf: (folder: string) => Manif
   const home = homeOf(file);
   const name = home.slice(home.indexOf('/') + 1);
   const isTest =
-    file.endsWith('.test.ts') || file.includes('/src/suite') || home === 'tests' || home.startsWith('tests/') || name === 'testbed';
+    /\.(test|long)\.ts$/.test(file) || file.includes('/src/suite') || home === 'tests' || home.startsWith('tests/') || name === 'testbed';
   if (isBuiltin(target)) {
     const allowed =
       !home.startsWith('packages/') ||

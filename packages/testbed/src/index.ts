@@ -3,6 +3,7 @@ export { type CapstanOptions, capstanProgram, type RunningCapstan, type StoreDri
 export { type KeyPair, TestAuthority } from './certificates.ts';
 export { Child, type ExitStatus } from './child.ts';
 export { type CommandOptions, type CommandResult, output, run } from './command.ts';
+export { DockerDaemon } from './containers/docker-daemon.ts';
 export { buildUnitImage, deleteStorage, podmanEnvironment } from './containers/podman-storage.ts';
 export { startRegistry, type TestRegistry } from './containers/registry.ts';
 export { startControllerManager } from './controller-manager.ts';

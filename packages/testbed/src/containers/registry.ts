@@ -19,18 +19,26 @@ export async function startRegistry(archive: string): Promise<TestRegistry> {
   execFileSync('tar', ['-xf', archive, '-C', directory.path]);
   const index = JSON.parse(readFileSync(directory.join('index.json'), 'utf8')) as { manifests: { digest: string; mediaType: string }[] };
   const manifest = index.manifests[0]!;
-  const authorization = `Basic ${Buffer.from('user:word').toString('base64')}`;
+  const credentials = `Basic ${Buffer.from('user:word').toString('base64')}`;
   const server = createServer(({ url = '', headers }, response) => {
+    const realm = `http://${headers.host}/token`;
     const refuse = (status: number, code: string): void => {
       response.writeHead(status, {
         'content-type': 'application/json',
-        ...(status === 401 && { 'www-authenticate': 'Basic realm="test"' }),
+        ...(status === 401 && { 'www-authenticate': `Bearer realm="${realm}",service="test"` }),
       });
       response.end(JSON.stringify({ errors: [{ code, message: code.toLowerCase().replaceAll('_', ' ') }] }));
     };
+    const { authorization } = headers;
+    // As large registries do it: everybody gets a token, and it says what one may read.
+    if (url.startsWith('/token')) {
+      if (authorization !== undefined && authorization !== credentials) return refuse(401, 'UNAUTHORIZED');
+      const token = authorization === undefined ? 'public' : 'secret';
+      return void response.end(JSON.stringify({ token, access_token: token, expires_in: 300 }));
+    }
     const [, repository, kind, name] = /^\/v2\/(unit|secret\/unit)\/(manifests|blobs)\/(.+)$/.exec(url) ?? [];
-    // Clients learn here how to authenticate.
-    if ((url === '/v2/' || url.startsWith('/v2/secret/')) && headers.authorization !== authorization) return refuse(401, 'UNAUTHORIZED');
+    const isAllowed = authorization === 'Bearer secret' || (authorization === 'Bearer public' && !url.startsWith('/v2/secret/'));
+    if (!isAllowed) return refuse(401, 'UNAUTHORIZED');
     if (url === '/v2/') return void response.end('{}');
     if (repository === undefined) return refuse(404, 'NAME_UNKNOWN');
     const digest = kind === 'manifests' && !name!.startsWith('sha256:') ? (name === '1' ? manifest.digest : undefined) : name;

@@ -31,22 +31,33 @@ export async function buildImages(busybox: string, descriptions: readonly ImageD
   const layout = work.join('layout');
   mkdirSync(join(layout, 'blobs/sha256'), { recursive: true });
   const manifests: object[] = [];
+  const loadable: object[] = [];
   for (const description of descriptions) {
     using parts = temporaryDirectory('layer');
-    const manifest = putImage(layout, description, await layerOf(busybox, description, parts.path));
+    const { manifest, config, layer } = putImage(layout, description, await layerOf(busybox, description, parts.path));
     manifests.push(...description.names.map((name) => ({ ...manifest, annotations: { 'io.containerd.image.name': name } })));
+    const fileOf = ({ digest }: Blob): string => `blobs/${digest.replace(':', '/')}`;
+    loadable.push({ Config: fileOf(config), RepoTags: description.names, Layers: [fileOf(layer)] });
   }
+  // Docker before version 25 loads its own format only.
+  writeFileSync(join(layout, 'manifest.json'), json(loadable));
   writeFileSync(join(layout, 'index.json'), json({ schemaVersion: 2, manifests }));
   writeFileSync(join(layout, 'oci-layout'), json({ imageLayoutVersion: '1.0.0' }));
   await output('tar', ['-cf', archive, '-C', layout, '.']);
 }
 
+interface Blob {
+  readonly mediaType: string;
+  readonly digest: string;
+  readonly size: number;
+}
+
 const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
 
-/** Writes the parts of an image to an OCI layout, and returns the description of its manifest. */
-function putImage(layout: string, description: ImageDescription, layer: Buffer): object {
+/** Writes the parts of an image to an OCI layout, and returns their descriptions. */
+function putImage(layout: string, description: ImageDescription, content: Buffer): Readonly<Record<'manifest' | 'config' | 'layer', Blob>> {
   const { entrypoint, command, directory = '/', environment = [], user = '' } = description;
-  const config = {
+  const settings = {
     architecture: process.arch === 'x64' ? 'amd64' : process.arch,
     os: 'linux',
     config: {
@@ -56,22 +67,17 @@ function putImage(layout: string, description: ImageDescription, layer: Buffer):
       ...(entrypoint && { Entrypoint: entrypoint }),
       ...(command && { Cmd: command }),
     },
-    rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
+    rootfs: { type: 'layers', diff_ids: [digestOf(content)] },
   };
-  const put = (content: Buffer, mediaType: string): { mediaType: string; digest: string; size: number } => {
-    const digest = digestOf(content);
-    writeFileSync(join(layout, 'blobs', digest.replace(':', '/')), content);
-    return { mediaType, digest, size: content.length };
+  const put = (bytes: Buffer, mediaType: string): Blob => {
+    const digest = digestOf(bytes);
+    writeFileSync(join(layout, 'blobs', digest.replace(':', '/')), bytes);
+    return { mediaType, digest, size: bytes.length };
   };
-  return put(
-    json({
-      schemaVersion: 2,
-      mediaType: 'application/vnd.oci.image.manifest.v1+json',
-      config: put(json(config), 'application/vnd.oci.image.config.v1+json'),
-      layers: [put(layer, 'application/vnd.oci.image.layer.v1.tar')],
-    }),
-    'application/vnd.oci.image.manifest.v1+json',
-  );
+  const mediaType = 'application/vnd.oci.image.manifest.v1+json';
+  const config = put(json(settings), 'application/vnd.oci.image.config.v1+json');
+  const layer = put(content, 'application/vnd.oci.image.layer.v1.tar');
+  return { manifest: put(json({ schemaVersion: 2, mediaType, config, layers: [layer] }), mediaType), config, layer };
 }
 
 /** One layer with busybox under all its names, and the files. */

@@ -5,6 +5,7 @@ import { chromiumTree } from './chromium.ts';
 import { containerdTree } from './containerd.ts';
 import type { DebianRepository } from './debian-repository.ts';
 import type { DebianTree } from './debian-tree.ts';
+import { dockerTree } from './docker.ts';
 import { faketimeTree } from './faketime.ts';
 import { haproxyTree } from './haproxy.ts';
 import { iptablesTree, nftTree } from './packet-filters.ts';
@@ -18,6 +19,7 @@ export type ToolName =
   | 'etcdutl'
   | 'openssl'
   | 'podman'
+  | 'dockerd'
   | 'rsync'
   | 'sftp-server'
   | 'haproxy'
@@ -149,6 +151,7 @@ const described: readonly ToolDescription[] = [
   { name: 'nomad', version: 'v1.11.3', go: { module: 'nomad', package: 'github.com/hashicorp/nomad', linkerFlags: '-s -w' } },
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
   { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
+  { name: 'dockerd', version: 'debian', debianTree: dockerTree },
   {
     name: 'rsync',
     version: 'debian',
