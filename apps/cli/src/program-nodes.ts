@@ -191,6 +191,11 @@ function addAgent(program: Command): void {
         .env('CAPSTAN_NODE_SHARED_DIRECTORIES'),
     )
     .addOption(new Option('--allow-unisolated', 'run units also if this machine cannot separate them from each other and from itself'))
+    .addOption(
+      new Option('--container-engine <engine>', 'who runs units with an image (default: Podman where it is installed, else Docker)')
+        .choices(['podman', 'docker'])
+        .env('CAPSTAN_NODE_CONTAINER_ENGINE'),
+    )
     .addOption(new Option('--echo', 'answer requests to the node with what they send, to test connections').hideHelp())
     .addOption(new Option('--log-format <format>', 'plain lines, or a JSON object per line (default: text)').choices([...logFormats]))
     .addHelpText(

@@ -165,7 +165,9 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
     source: { identity: () => controlPlane.identity, servers: () => controlPlane.servers },
   });
   tasks = runner;
-  await using drivers = options.units?.drivers ? givenDrivers(options.units.drivers) : await openDrivers(stateDirectory);
+  await using drivers = options.units?.drivers
+    ? givenDrivers(options.units.drivers)
+    : await openDrivers(stateDirectory, options.units?.engine);
   await using volumes = await VolumeRunner.open({
     ...options.volumes,
     client,

@@ -32,6 +32,7 @@ export interface NodeAgentFlags {
   readonly heartbeatSeconds: number;
   readonly taskOutputHours: number;
   readonly allowUnisolated?: boolean;
+  readonly containerEngine?: 'podman' | 'docker';
   readonly echo?: boolean;
   readonly sharedDirectory?: readonly string[];
   readonly processDriver?: DriverName;
@@ -60,7 +61,7 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
       join,
       declaredGpus: gpus,
       processDriver: flags.processDriver,
-      units: { allowUnisolated },
+      units: { allowUnisolated, ...(flags.containerEngine && { engine: flags.containerEngine }) },
       volumes: { directories },
       version: capstanVersion(),
       heartbeatInterval: heartbeatSeconds * 1000,

@@ -72,31 +72,37 @@ test('cgroups, programs, ports and versions of Node', async () => {
 
 test('names the container engine that the agent would use, and one that it would not', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'capstan-doctor-'));
-  const engine = async (name: string, headers: Record<string, string>): Promise<string> => {
-    const server = createHttpServer((_request, response) => response.writeHead(200, headers).end('OK'));
+  const engine = async (name: string, headers: Record<string, string>, info = {}): Promise<string> => {
+    const server = createHttpServer(({ url }, response) =>
+      response.writeHead(200, headers).end(url?.endsWith('/info') ? JSON.stringify(info) : 'OK'),
+    );
     await once(server.listen(join(directory, name)), 'listening');
     server.unref();
     return join(directory, name);
   };
-  const docker = await engine('docker.sock', { 'api-version': '1.47' });
+  const safe = { SecurityOptions: ['name=seccomp,profile=default'] };
+  const docker = await engine('docker.sock', { 'api-version': '1.47' }, { ...safe, LiveRestoreEnabled: true });
+  const mortal = await engine('mortal.sock', { 'api-version': '1.41' }, safe);
+  const rootless = await engine('rootless.sock', { 'api-version': '1.47' }, { SecurityOptions: ['name=seccomp', 'name=rootless'] });
   const podman = await engine('podman.sock', { 'api-version': '1.41', 'libpod-api-version': '4.3.1' });
   const old = await engine('old.sock', { 'api-version': '1.40', 'libpod-api-version': '3.0.1' });
-  expect(await containerCheck([docker, podman], '')).toMatchObject({ state: 'ok', found: `Podman 4.3.1 at ${podman}` });
-  expect(await containerCheck([docker], '/usr/bin/podman')).toMatchObject({
+  const ancient = await engine('ancient.sock', { 'api-version': '1.40' });
+  const check = (sockets: readonly string[], more: object = {}): ReturnType<typeof containerCheck> =>
+    containerCheck({ sockets, otherSockets: [], podman: '', ...more });
+  expect(await check([podman], { otherSockets: [docker] })).toMatchObject({ state: 'ok', found: `Podman at ${podman} (API 4.3.1)` });
+  expect(await check([], { otherSockets: [docker] })).toMatchObject({ state: 'ok', found: `Docker at ${docker} (API 1.47)` });
+  expect(await check([mortal])).toMatchObject({ state: 'ok', found: expect.stringContaining('live-restore') });
+  expect(await check([podman, docker], { engine: 'docker' })).toMatchObject({ found: `Docker at ${docker} (API 1.47)` });
+  expect(await check([], { otherSockets: [docker], podman: '/usr/bin/podman' })).toMatchObject({
     state: 'ok',
     found: '/usr/bin/podman, whose API the agent starts',
   });
   for (const [socket, words] of [
-    [docker, 'Docker 1.47'],
-    [old, 'Podman 3.0.1'],
+    [old, 'it is too old'],
+    [ancient, 'it is too old'],
+    [rootless, 'it runs without root'],
   ] as const)
-    expect(await containerCheck([socket], '')).toMatchObject({
-      state: 'missing',
-      found: `no Podman 4 or later (${words} at ${socket} is not used): units with an image do not run here`,
-    });
-  expect(await containerCheck([join(directory, 'none.sock')], '')).toMatchObject({
-    state: 'missing',
-    found: expect.stringContaining('no Podman:'),
-  });
+    expect(await check([socket])).toMatchObject({ state: 'missing', found: expect.stringContaining(`is not used: ${words}`) });
+  expect(await check([join(directory, 'none.sock')])).toMatchObject({ state: 'missing', advice: expect.stringContaining('podman') });
   rmSync(directory, { recursive: true });
 });

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { engineSockets, identifyEngine, isUsableEngine } from '@capstan/node-agent';
+import { engineSockets, examineEngine } from '@capstan/node-agent';
 import { defaultHealthPort, defaultPlatformHealthPort, defaultPort } from '../commands/options.ts';
 import { formatBytes } from '../units/words.ts';
 
@@ -96,24 +96,43 @@ function firewallCheck(): Check {
   return missing('firewall', why, 'Install nftables, or use "capstan run --network none"');
 }
 
-const dockerSocket = '/var/run/docker.sock';
+export interface EnginePlaces {
+  /** Sockets that are asked before Podman is started, and after that. */
+  readonly sockets: readonly string[];
+  readonly otherSockets: readonly string[];
+  /** Empty if it is not installed. */
+  readonly podman: string;
+  /** The only engine to use, if the agent has that setting. */
+  readonly engine?: string | undefined;
+}
+
+function usualPlaces(): EnginePlaces {
+  const { named, podman, docker } = engineSockets();
+  const engine = process.env['CAPSTAN_NODE_CONTAINER_ENGINE'];
+  return { sockets: [...named, ...podman], otherSockets: docker, podman: programPath('podman') ?? '', engine };
+}
 
 /** Which container engine the agent of this machine would use. */
-export async function containerCheck(
-  sockets: readonly string[] = [...engineSockets(), dockerSocket],
-  /** Empty if it is not installed. */
-  podman = programPath('podman') ?? '',
-): Promise<Check> {
-  let other = '';
-  for (const socket of sockets) {
-    const found = await identifyEngine(socket);
-    if (found === undefined) continue;
-    if (isUsableEngine(found)) return ok('images', `${found.engine} ${found.version} at ${socket}`);
-    other ||= `${found.engine} ${found.version} at ${socket} is not used`;
-  }
-  if (podman !== '') return ok('images', `${podman}, whose API the agent starts`);
-  const why = other === '' ? 'no Podman' : `no Podman 4 or later (${other})`;
-  return missing('images', `${why}: units with an image do not run here`, 'Install it, on Debian and Ubuntu with "apt install podman"');
+export async function containerCheck(places: EnginePlaces = usualPlaces()): Promise<Check> {
+  const others: string[] = [];
+  const ask = async (sockets: readonly string[]): Promise<Check | undefined> => {
+    for (const socket of sockets) {
+      const found = await examineEngine(socket);
+      if (found === undefined) continue;
+      const words = `${found.engine} at ${socket} (API ${found.version})`;
+      const isOther = places.engine !== undefined && places.engine !== found.engine.toLowerCase();
+      if (!isOther && found.problem === undefined) return ok('images', found.notice === undefined ? words : `${words}: ${found.notice}`);
+      others.push(`${words} is not used: ${isOther ? `the setting is ${places.engine}` : found.problem}`);
+    }
+    return undefined;
+  };
+  const first = await ask(places.sockets);
+  if (first !== undefined) return first;
+  if (places.podman !== '' && places.engine !== 'docker') return ok('images', `${places.podman}, whose API the agent starts`);
+  const last = await ask(places.otherSockets);
+  if (last !== undefined) return last;
+  const why = ['neither Podman 4 nor Docker 20.10 or later', ...others].join('; ');
+  return missing('images', `${why}: units with an image do not run here`, 'Install one, on Debian and Ubuntu with "apt install podman"');
 }
 
 async function gpuCheck(): Promise<Check> {

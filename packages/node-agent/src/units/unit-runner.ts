@@ -30,6 +30,8 @@ export interface UnitOptions {
   readonly drivers: readonly UnitDriver[];
   /** Whether units may run where nothing separates them from each other and from the node. */
   readonly allowUnisolated: boolean;
+  /** The only container engine to use. */
+  readonly engine?: 'podman' | 'docker';
   readonly times?: Partial<UnitTimes>;
   readonly uploadLimits?: UnpackLimits;
 }

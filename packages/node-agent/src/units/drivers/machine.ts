@@ -8,10 +8,10 @@ export interface MachineDrivers extends AsyncDisposable {
 }
 
 /** The drivers of this machine. Programs do not end with them. */
-export async function openDrivers(stateDirectory: string): Promise<MachineDrivers> {
+export async function openDrivers(stateDirectory: string, engine?: 'podman' | 'docker'): Promise<MachineDrivers> {
   const hidden = [stateDirectory];
   const exec = await openExecDriver({ directory: join(stateDirectory, 'exec'), hidden });
-  const container = await openContainerDriver({ directory: join(stateDirectory, 'containers'), hidden, exec });
+  const container = await openContainerDriver({ directory: join(stateDirectory, 'containers'), hidden, exec, ...(engine && { engine }) });
   return { all: [exec, container], [Symbol.asyncDispose]: () => container[Symbol.asyncDispose]() };
 }
 

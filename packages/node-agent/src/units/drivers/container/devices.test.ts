@@ -16,12 +16,21 @@ const room = (...devices: RoomDevice[]): UnitRoom => ({
 });
 
 test('GPUs go by name if the node describes all of them by UUID', async () => {
-  expect(await boxDevices(room(gpu('GPU-1'), gpu('GPU-22')), [folder])).toEqual(['nvidia.com/gpu=GPU-1', 'nvidia.com/gpu=GPU-22']);
+  expect(await boxDevices(room(gpu('GPU-1'), gpu('GPU-22')), { folders: [folder] })).toEqual([
+    'nvidia.com/gpu=GPU-1',
+    'nvidia.com/gpu=GPU-22',
+  ]);
 });
 
 test('and as files otherwise; a part of a name is no name', async () => {
-  expect(await boxDevices(room(gpu('GPU-1'), gpu('GPU-2')), [folder])).toContain('/dev/null');
-  expect(await boxDevices(room(gpu('GPU-1', 'amd')), [folder])).toContain('/dev/null');
-  expect(await boxDevices(room(gpu('GPU-1')), [])).toContain('/dev/null');
-  expect(await boxDevices(room(), [folder])).toEqual([]);
+  expect(await boxDevices(room(gpu('GPU-1'), gpu('GPU-2')), { folders: [folder] })).toContain('/dev/null');
+  expect(await boxDevices(room(gpu('GPU-1', 'amd')), { folders: [folder] })).toContain('/dev/null');
+  expect(await boxDevices(room(gpu('GPU-1')), { folders: [] })).toContain('/dev/null');
+  expect(await boxDevices(room(), { folders: [folder] })).toEqual([]);
+});
+
+test('GPUs of NVIDIA go by name where its runtime is, and as files where the engine knows no names', async () => {
+  expect(await boxDevices(room(gpu('GPU-3')), 'nvidia')).toEqual(['nvidia.com/gpu=GPU-3']);
+  expect(await boxDevices(room(gpu('GPU-3'), gpu('GPU-1', 'amd')), 'nvidia')).toContain('/dev/null');
+  expect(await boxDevices(room(gpu('GPU-1')), 'none')).toContain('/dev/null');
 });

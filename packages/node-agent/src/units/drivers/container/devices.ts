@@ -7,17 +7,24 @@ import { presentDeviceFiles } from '../exec/spec.ts';
 const folders = ['/etc/cdi', '/var/run/cdi'];
 const kinds = { nvidia: 'nvidia.com/gpu', amd: 'amd.com/gpu', declared: undefined } as const;
 
+/** How the engine gives GPUs by name: those that files in these folders describe, all of NVIDIA, or none. */
+export type GpuNames = { readonly folders: readonly string[] } | 'nvidia' | 'none';
+
+export const describedGpus: GpuNames = { folders };
+
 /**
  * The devices of a unit: by the name that the node's description has for them, which brings libraries and tools of the driver with it, or as files.
  * Rejects with a UnitProblem if a file does not exist.
  */
-export async function boxDevices(room: UnitRoom, specFolders: readonly string[] = folders): Promise<string[]> {
+export async function boxDevices(room: UnitRoom, names: GpuNames): Promise<string[]> {
   if (room.devices.length === 0) return [];
   const files = await presentDeviceFiles(room);
-  const descriptions = await readAll(specFolders);
+  const descriptions = typeof names === 'string' ? [] : await readAll(names.folders);
   const named = room.devices.map(({ vendor, uuid }) => {
     const kind = kinds[vendor];
-    return kind !== undefined && descriptions.some((text) => describes(text, kind, uuid)) ? `${kind}=${uuid}` : undefined;
+    const isNamed =
+      names === 'nvidia' ? vendor === 'nvidia' : descriptions.some((text) => kind !== undefined && describes(text, kind, uuid));
+    return isNamed ? `${kind}=${uuid}` : undefined;
   });
   // All or none: files of one GPU beside names of another would bring the shared files twice.
   return named.every((name) => name !== undefined) ? named : files;

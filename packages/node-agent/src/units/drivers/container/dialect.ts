@@ -1,3 +1,4 @@
+import type { BoxOutput } from './box-output.ts';
 import type { Engine } from './engine.ts';
 
 /** A container in words that both engines know. */
@@ -25,14 +26,22 @@ export interface BoxSpec {
   /** A file with a filter of system calls, if not that of the engine. */
   readonly filter?: string;
   readonly namespaces: BoxNamespaces;
-  readonly log: { readonly path: string; readonly bytes: number; readonly files: number };
+  readonly log: LogBounds & { readonly path: string };
 }
 
+/** The output of a program is kept in so many files of so many bytes. */
+export interface LogBounds {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** Namespaces to enter: those at a path, or those of another container. */
+export type BoxNamespace = { readonly path: string } | { readonly container: string };
+
 export interface BoxNamespaces {
-  /** The node's, none, that at a path, or a network of the engine. */
-  readonly network: 'host' | 'none' | { readonly path: string } | { readonly name: string };
-  /** The path of the pid namespace to enter; without it, the container gets one of its own. */
-  readonly processes?: string;
+  /** `host` is that of the node. */
+  readonly network: 'host' | BoxNamespace;
+  readonly processes: BoxNamespace;
 }
 
 /** A container as its engine describes it. */
@@ -53,17 +62,17 @@ export interface BoxState {
 export interface Dialect {
   readonly engine: 'Podman' | 'Docker';
   readonly prefix: string;
+  /** Of the request that pulls images, which is Docker's in both. */
+  readonly pullPrefix: string;
   create(engine: Engine, spec: BoxSpec): Promise<void>;
   inspect(engine: Engine, name: string): Promise<BoxState | undefined>;
   hasImage(engine: Engine, image: string): Promise<boolean>;
   remove(engine: Engine, name: string): Promise<void>;
+  /** Makes a container that is never started. */
+  createIdle(engine: Engine, container: { readonly name: string; readonly image: string }, signal: AbortSignal): Promise<void>;
+  /** Where the output of a container is. */
+  output(engine: Engine, box: { readonly name: string; readonly folder: string; readonly log: LogBounds }): BoxOutput;
 }
 
 /** Rights that programs in images usually expect of root, and that lead nowhere outside. */
 export const capabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID'];
-
-/** States as engines print them. */
-export function phaseOf(status: string): BoxState['phase'] {
-  if (['running', 'paused', 'stopping', 'restarting'].includes(status)) return 'running';
-  return ['exited', 'stopped', 'dead', 'removing'].includes(status) ? 'ended' : 'created';
-}

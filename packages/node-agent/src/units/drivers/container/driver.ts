@@ -15,10 +15,10 @@ import {
   type UnitRoom,
 } from '../driver.ts';
 import { UnitRecords } from '../exec/records.ts';
+import type { BoxOutput } from './box-output.ts';
 import { groupsOfProcess, ranOutOfMemory, usageOf } from './cgroups.ts';
 import type { BoxState, Dialect } from './dialect.ts';
 import { type Engine, EngineError } from './engine.ts';
-import { KeptLog } from './kept-log.ts';
 import { pullImage } from './pull.ts';
 import { readRecord, writeRecord } from './records.ts';
 import { type BoxOptions, boxSpec } from './spec.ts';
@@ -40,14 +40,14 @@ export interface ContainerDriverOptions extends BoxOptions {
 const patience = 60_000;
 const pause = 100;
 
-/** Runs images with Podman. Containers need neither the agent nor the API of their engine to go on. */
+/** Runs images with Podman or Docker. With Podman, containers need neither the agent nor the API of their engine to go on. */
 export class ContainerDriver implements UnitDriver, AsyncDisposable {
   readonly name = 'container';
   readonly isolation: 'full' | 'none' | undefined;
   readonly why?: string;
   readonly #options: ContainerDriverOptions;
   readonly #records: UnitRecords;
-  readonly #logs = new Map<string, KeptLog>();
+  readonly #logs = new Map<string, BoxOutput>();
 
   constructor(options: ContainerDriverOptions) {
     this.#options = options;
@@ -68,7 +68,7 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     const isHere = await dialect.hasImage(engine, image).catch((error: unknown) => {
       throw startProblem(error);
     });
-    if (!isHere) await pullImage(engine, image, { pullConfig: room.pullConfig, onStep, signal });
+    if (!isHere) await pullImage(engine, image, { prefix: dialect.pullPrefix, pullConfig: room.pullConfig, onStep, signal });
     await surroundings.prepare(room, { onStep, signal });
   }
 
@@ -79,10 +79,10 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     const isHere = await dialect.hasImage(engine, image).catch((error: unknown) => {
       throw startProblem(error);
     });
-    if (!isHere) await pullImage(engine, image, { onStep: () => {}, signal });
+    if (!isHere) await pullImage(engine, image, { prefix: dialect.pullPrefix, onStep: () => {}, signal });
     try {
-      const archive = await engine
-        .call({ method: 'POST', path: `${dialect.prefix}/containers/create`, body: { name, image, command: ['none'] }, signal })
+      const archive = await dialect
+        .createIdle(engine, { name, image }, signal)
         .then(() => engine.stream({ path: `${dialect.prefix}/containers/${name}/export`, signal }))
         .catch((error: unknown) => {
           signal.throwIfAborted();
@@ -173,8 +173,10 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     const { code, startedAt, finishedAt } = box;
     const reason = code === 0 ? 'Completed' : isOut ? 'OutOfMemory' : 'Error';
     const state = { phase: 'exited', code, reason, startedAt, finishedAt } as const;
+    const output = this.#log(id, incarnation);
+    await output.finish();
     await writeRecord(folder, 'exit', state);
-    this.#log(id, incarnation).close();
+    output.close();
     return state;
   }
 
@@ -231,11 +233,15 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     return { files: await this.#log(id, incarnation).files(), complete: state.phase !== 'running' };
   }
 
-  #log(id: string, incarnation: number): KeptLog {
+  #log(id: string, incarnation: number): BoxOutput {
     const folder = this.#records.folder(id, incarnation);
-    let log = this.#logs.get(folder);
-    if (log === undefined) this.#logs.set(folder, (log = new KeptLog(folder)));
-    return log;
+    let output = this.#logs.get(folder);
+    if (output === undefined) {
+      const { engine, dialect } = this.#backend;
+      output = dialect.output(engine, { folder, name: nameOf(id, incarnation), log: this.#options.log });
+      this.#logs.set(folder, output);
+    }
+    return output;
   }
 
   async exec(id: string, { command, stdin, tty }: RoomCommand): Promise<RoomStreams> {

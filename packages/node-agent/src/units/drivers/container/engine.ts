@@ -17,7 +17,10 @@ export class EngineError extends Error {
 export interface EngineRequest {
   readonly method?: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
+  /** Sent as JSON. */
   readonly body?: unknown;
+  /** Instead of a body. */
+  readonly content?: { readonly type: string; readonly data: Buffer };
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
@@ -74,21 +77,21 @@ export class Engine {
     });
   }
 
-  #send({ method = 'GET', path, body, headers = {}, signal }: EngineRequest): ReturnType<typeof httpRequest> {
-    const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  #send({ method = 'GET', path, body, content, headers = {}, signal }: EngineRequest): ReturnType<typeof httpRequest> {
+    const sending = content ?? (body === undefined ? undefined : { type: 'application/json', data: Buffer.from(JSON.stringify(body)) });
     const sent = httpRequest({
       method,
       path,
       headers: {
         host: 'localhost',
-        ...(content && { 'content-type': 'application/json', 'content-length': content.length }),
+        ...(sending && { 'content-type': sending.type, 'content-length': sending.data.length }),
         ...headers,
       },
       // A command may go on writing when its input has ended.
       createConnection: () => connect({ path: this.socketPath, allowHalfOpen: true }),
       ...(signal && { signal }),
     });
-    sent.end(content);
+    sent.end(sending?.data);
     return sent;
   }
 }

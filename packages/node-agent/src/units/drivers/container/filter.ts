@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Engine } from './engine.ts';
-import { podman } from './podman.ts';
+import { podman } from './podman/podman.ts';
 
 interface Rule {
   readonly names: readonly string[];
@@ -56,6 +56,44 @@ export function stricter(profile: Profile): Profile {
     archMap: archMap.map(({ architecture }) => ({ architecture, subArchitectures: [] })),
     syscalls: [...kept, refuse(denied, 1), refuse(missing, 38), ...withoutFlags],
   };
+}
+
+/** Further calls that the driver `exec` refuses. The filters of engines that allow only some calls leave them out. */
+const dangerous = [
+  ...['kexec_load', 'kexec_file_load', 'init_module', 'finit_module', 'delete_module', 'create_module', 'query_module', 'get_kernel_syms'],
+  ...['reboot', 'swapon', 'swapoff', 'acct', 'quotactl', 'quotactl_fd', 'settimeofday', 'clock_settime', 'adjtimex', 'clock_adjtime'],
+  ...['syslog', 'sethostname', 'setdomainname', 'vhangup', 'lookup_dcookie', 'nfsservctl', 'chroot', 'open_tree_attr'],
+  ...['iopl', 'ioperm', '_sysctl', 'uselib', 'ustat', 'sysfs'],
+];
+const architectures: Readonly<Record<string, string>> = { x64: 'SCMP_ARCH_X86_64', arm64: 'SCMP_ARCH_AARCH64' };
+/** Typing into a terminal: TIOCSTI and TIOCLINUX. */
+const terminalRequests = [0x5412, 0x541c];
+/** Sockets of virtual machines and of the kernel's cryptography. */
+const socketFamilies = [40, 38];
+
+/** The filter of the driver `exec` for Docker, whose own cannot be read and made stricter. */
+export function ownProfile(architecture: string = process.arch): Profile {
+  const when = (name: string, index: number, match: object): Rule => ({ ...refuse([name], 1), args: [{ index, ...match }] });
+  const bits = (flags: number): number[] => Array.from({ length: 31 }, (_, bit) => 2 ** bit).filter((bit) => (flags & bit) !== 0);
+  return {
+    defaultAction: allow,
+    architectures: [architectures[architecture]],
+    syscalls: [
+      refuse([...denied, ...dangerous], 1),
+      refuse(missing, 38),
+      ...Object.entries(namespaceFlags).flatMap(([name, flags]) =>
+        bits(flags).map((bit) => when(name, 0, { value: bit, valueTwo: bit, op: 'SCMP_CMP_MASKED_EQ' })),
+      ),
+      ...terminalRequests.map((value) => when('ioctl', 1, { value: 0xffffffff, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' })),
+      ...socketFamilies.map((value) => when('socket', 0, { value, valueTwo: 0, op: 'SCMP_CMP_EQ' })),
+    ],
+  };
+}
+
+/** Writes a filter for Docker to a file. */
+export async function writeOwnFilter(file: string): Promise<string> {
+  await writeFile(file, JSON.stringify(ownProfile()), { mode: 0o600 });
+  return file;
 }
 
 /** Writes a stricter version of the filter of Podman to a file; undefined if Podman has none. */

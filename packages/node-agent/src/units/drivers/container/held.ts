@@ -2,50 +2,50 @@ import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UnitDriver, UnitRoom } from '../driver.ts';
+import type { ExecDriver } from '../exec/driver.ts';
 import type { BoxNamespaces } from './dialect.ts';
+import type { Anchors } from './docker/anchors.ts';
+import { holderCommand } from './holder.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Numbers of prctl and pidfd_open. */
-const calls = process.arch === 'arm64' ? { prctl: 167, pidfdOpen: 434 } : { prctl: 157, pidfdOpen: 434 };
-
-/** Cannot be inspected by programs in the container, and ends with the process that it is told on standard input. */
-const holder = `
-  syscall(${calls.prctl}, 4, 0, 0, 0, 0);
-  syswrite STDOUT, "ready\\n";
-  my $line = '';
-  until ($line =~ /\\n/) { sysread STDIN, $line, 16, length $line or exit }
-  my $descriptor = syscall(${calls.pidfdOpen}, $line + 0, 0);
-  exit if $descriptor < 0;
-  vec(my $read = '', $descriptor, 1) = 1;
-  1 until select(my $ready = $read, undef, undef, undef) > 0;
-`;
-
 /**
- * Namespaces that the driver `exec` makes and keeps: a network with its rules, and processes, which end with the main program. The container
- * enters both, so its program is not the first process and signals have their usual effect.
+ * Namespaces that the driver `exec` keeps: a network with its rules, and processes, which end with the main program. The container enters both, so
+ * its program is not the first process and signals have their usual effect. The driver makes them, or enters those of an anchor, for engines whose
+ * containers can only enter namespaces of other containers.
  */
 export class HeldSurroundings implements Surroundings {
-  readonly #rooms: UnitDriver;
+  readonly #rooms: ExecDriver;
+  readonly #anchors: Anchors | undefined;
 
-  constructor(rooms: UnitDriver) {
+  constructor(rooms: ExecDriver, anchors?: Anchors) {
     this.#rooms = rooms;
+    this.#anchors = anchors;
   }
 
   async prepare(room: UnitRoom, options: Parameters<UnitDriver['prepare']>[1]): Promise<void> {
-    await this.#rooms.prepare(holderOf(room), options);
+    await this.#rooms.prepare(holderOf(room));
+    await this.#anchors?.prepare(options.signal);
   }
 
   async open(room: UnitRoom, incarnation: number): Promise<BoxNamespaces & { readonly address?: string }> {
-    await this.#rooms.start(holderOf(room), incarnation);
-    const state = await this.#rooms.find(room.id, incarnation);
-    if (state?.phase !== 'running') throw new Error('the namespaces of the container have ended');
-    while (!(await this.#isReady(room.id, incarnation))) await sleep(5);
-    const folder = `/proc/${state.pid}/ns`;
-    return {
-      network: room.network === 'Host' ? 'host' : { path: `${folder}/net` },
-      processes: `${folder}/pid`,
-      ...(state.address !== undefined && { address: state.address }),
-    };
+    const anchor = await this.#anchors?.start(room, incarnation);
+    try {
+      await this.#rooms.start(holderOf(room), incarnation, anchor && { enter: anchor.pid });
+      const state = await this.#rooms.find(room.id, incarnation);
+      if (state?.phase !== 'running') throw new Error('the namespaces of the container have ended');
+      while (!(await this.#isReady(room.id, incarnation))) await sleep(5);
+      const inside = await pidInside(state.pid);
+      if (anchor !== undefined && inside !== undefined) await anchor.follow(inside);
+      const address = state.address === undefined ? {} : { address: state.address };
+      if (anchor !== undefined) {
+        const space = { container: anchor.name };
+        return { network: room.network === 'Host' ? 'host' : space, processes: space, ...address };
+      }
+      const folder = `/proc/${state.pid}/ns`;
+      return { network: room.network === 'Host' ? 'host' : { path: `${folder}/net` }, processes: { path: `${folder}/pid` }, ...address };
+    } finally {
+      anchor?.close();
+    }
   }
 
   async #isReady(id: string, incarnation: number): Promise<boolean> {
@@ -56,8 +56,7 @@ export class HeldSurroundings implements Surroundings {
 
   /** From now on, everything ends with the process. */
   async follow(id: string, pid: number): Promise<void> {
-    const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-    const inside = /^NSpid:.*\t(\d+)$/m.exec(status)?.[1];
+    const inside = await pidInside(pid);
     if (inside === undefined) return this.#rooms.stop(id, 0);
     const streams = await this.#rooms.attach(id, { stdin: true }).catch(() => undefined);
     if (streams === undefined) return;
@@ -80,6 +79,8 @@ export class HeldSurroundings implements Surroundings {
 
   async end(id: string): Promise<void> {
     await this.#rooms.stop(id, 0);
+    // Containers that depend on it may be left, and the engine may be away.
+    await this.#anchors?.remove(id).catch(() => {});
   }
 
   async connect(id: string, port: number): Promise<Duplex> {
@@ -88,6 +89,7 @@ export class HeldSurroundings implements Surroundings {
 
   async remove(id: string): Promise<void> {
     await this.#rooms.remove(id);
+    await this.#anchors?.remove(id);
   }
 
   async list(): Promise<string[]> {
@@ -95,12 +97,18 @@ export class HeldSurroundings implements Surroundings {
   }
 }
 
+/** The number of a process in its own pid namespace; undefined if it has ended. */
+async function pidInside(pid: number): Promise<string | undefined> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return /^NSpid:.*\t(\d+)$/m.exec(status)?.[1];
+}
+
 function holderOf(room: UnitRoom): UnitRoom {
   return {
     id: room.id,
     allocation: room.allocation,
     hostname: room.hostname,
-    command: ['/usr/bin/perl', '-e', holder],
+    command: holderCommand,
     environment: {},
     mounts: [],
     network: room.network,

@@ -4,6 +4,8 @@ import { registryAuth, registryOf } from './credentials.ts';
 import { type Engine, EngineError } from './engine.ts';
 
 export interface PullOptions {
+  /** Of the path of the request. */
+  readonly prefix: string;
   readonly pullConfig?: string | undefined;
   readonly onStep: (step: string) => void;
   readonly signal: AbortSignal;
@@ -19,7 +21,7 @@ interface Progress {
 }
 
 /** Fetches an image with the request that both engines have, and says how much of it is here. Rejects with a UnitProblem. */
-export async function pullImage(engine: Engine, image: string, { pullConfig, onStep, signal }: PullOptions): Promise<void> {
+export async function pullImage(engine: Engine, image: string, { prefix, pullConfig, onStep, signal }: PullOptions): Promise<void> {
   if (registryOf(image).host === 'localhost')
     throw new UnitProblem('ImageMissing', `the image ${image} is not on this node, and images of localhost are never pulled`, {
       isFinal: true,
@@ -34,7 +36,7 @@ export async function pullImage(engine: Engine, image: string, { pullConfig, onS
   try {
     const body = await engine.stream({
       method: 'POST',
-      path: `/v1.40/images/create?fromImage=${encodeURIComponent(withTag(image))}`,
+      path: `${prefix}/images/create?fromImage=${encodeURIComponent(withTag(image))}`,
       ...(auth !== undefined && { headers: { 'x-registry-auth': auth } }),
       signal,
     });
@@ -61,7 +63,8 @@ class Layers {
   readonly #sizes = new Map<string, { readonly current: number; readonly total: number }>();
 
   add({ id, status, progressDetail }: Progress): void {
-    if (id === undefined) return;
+    // Docker's first line has the tag as its id.
+    if (id === undefined || /^pulling from/i.test(status ?? '')) return;
     const { current = 0, total = 0 } = progressDetail ?? {};
     const size = Math.max(total, this.#sizes.get(id)?.total ?? 1);
     if (/complete|exists/i.test(status ?? '')) this.#sizes.set(id, { current: size, total: size });

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { UnitProblem, type UnitRoom, uploadPath } from '../driver.ts';
 import { sharedEnvironment, visibleDevices } from '../exec/environment.ts';
 import { unitResolver } from '../exec/resolver.ts';
-import { boxDevices } from './devices.ts';
-import type { BoxNamespaces, BoxSpec } from './dialect.ts';
-import { KeptLog } from './kept-log.ts';
+import { boxDevices, type GpuNames } from './devices.ts';
+import type { BoxNamespaces, BoxSpec, LogBounds } from './dialect.ts';
+import { KeptLog } from './podman/kept-log.ts';
 
 export const unitLabel = 'dev.capstan.unit';
 export const allocationLabel = 'dev.capstan.allocation';
@@ -14,9 +14,10 @@ export const allocationLabel = 'dev.capstan.allocation';
 export interface BoxOptions {
   /** How many processes and threads a unit may have. */
   readonly processes: number;
-  readonly log: { readonly files: number; readonly bytes: number };
+  readonly log: LogBounds;
   /** A file with a filter of system calls, if not that of the engine. */
   readonly filter?: string;
+  readonly gpuNames: GpuNames;
 }
 
 export interface BoxPlace extends BoxOptions {
@@ -46,7 +47,7 @@ export async function boxSpec(room: UnitRoom, place: BoxPlace): Promise<BoxSpec>
     hostname: room.hostname,
     tty: room.tty,
     mounts: [...mounts, ...(await ownFiles(room, place))],
-    devices: await boxDevices(room),
+    devices: await boxDevices(room, place.gpuNames),
     cpu: room.cpu,
     memory: room.memory,
     processes: place.processes,

@@ -59,22 +59,26 @@ export class ExecDriver implements UnitDriver {
       await this.#options.network.ensure();
   }
 
-  async start(room: UnitRoom, incarnation: number): Promise<void> {
+  /** `enter`: a process whose namespaces for processes and the network the program enters. It ends with the program. */
+  async start(room: UnitRoom, incarnation: number, options: { readonly enter?: number } = {}): Promise<void> {
     this.#check(room);
     this.#starting++;
+    const pairs: Pair[] = options.enter === undefined ? [] : [['enter', options.enter]];
     try {
-      await this.#start(room, incarnation);
+      await this.#start(room, incarnation, pairs);
     } catch (error) {
       if (!(error instanceof UnitProblem) || error.reason !== 'NetworkUnavailable') throw error;
       // Somebody may have deleted the bridge since the last look.
       this.#options.network.forget();
-      await this.#start(room, incarnation);
+      // The process has ended with the failed start.
+      if (options.enter !== undefined) throw error;
+      await this.#start(room, incarnation, pairs);
     } finally {
       this.#starting--;
     }
   }
 
-  async #start(room: UnitRoom, incarnation: number): Promise<void> {
+  async #start(room: UnitRoom, incarnation: number, pairs: readonly Pair[]): Promise<void> {
     const isIsolated = this.isolation === 'full';
     const wantsNetwork = isIsolated && room.network === 'Isolated';
     const notice = wantsNetwork ? await this.#options.network.notice() : undefined;
@@ -84,7 +88,7 @@ export class ExecDriver implements UnitDriver {
     if (created === false) return;
     const folder = this.#records.folder(room.id, incarnation);
     try {
-      await launch(this.#options.launcher, [...spec, ...network, ['record', folder]], created.recorded.catch(reportFullDisk));
+      await launch(this.#options.launcher, [...spec, ...network, ...pairs, ['record', folder]], created.recorded.catch(reportFullDisk));
     } catch (error) {
       await removeGroups(this.#options.groups, room.id);
       await this.#records.delete(room.id, incarnation);

@@ -1,12 +1,13 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { link, readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { BoxOutput } from '../box-output.ts';
 
 /**
  * The output of a container in a folder. Podman writes it to `output`, and begins another file of that name when it is full. A second name
  * for each file, `output.` and its inode, keeps the one before. While no agent runs, whole files can be lost, but never the end.
  */
-export class KeptLog {
+export class KeptLog implements BoxOutput {
   readonly #folder: string;
   #watcher: FSWatcher | undefined;
   #turn: Promise<void> = Promise.resolve();
@@ -38,6 +39,9 @@ export class KeptLog {
     this.#watcher?.close();
     this.#watcher = undefined;
   }
+
+  /** Podman has written everything when a program has ended. */
+  async finish(): Promise<void> {}
 
   /** Oldest first. */
   async files(): Promise<string[]> {

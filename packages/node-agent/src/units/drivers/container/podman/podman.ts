@@ -1,9 +1,12 @@
-import { type BoxSpec, type BoxState, capabilities, type Dialect, phaseOf } from './dialect.ts';
+import { type BoxNamespace, type BoxSpec, capabilities, type Dialect } from '../dialect.ts';
+import { type Inspected, stateOf } from '../inspected.ts';
+import { KeptLog } from './kept-log.ts';
 
 /** Podman's own API. The one that is compatible with Docker ignores namespaces at paths, and the Container Device Interface in older versions. */
 export const podman: Dialect = {
   engine: 'Podman',
   prefix: '/v4.0.0/libpod',
+  pullPrefix: '/v1.40',
 
   async create(engine, spec) {
     await engine.call({ method: 'POST', path: `${podman.prefix}/containers/create`, body: bodyOf(spec) });
@@ -22,7 +25,17 @@ export const podman: Dialect = {
   async remove(engine, name) {
     await engine.find({ method: 'DELETE', path: `${podman.prefix}/containers/${name}?force=true&v=true&timeout=0&ignore=true` });
   },
+
+  async createIdle(engine, { name, image }, signal) {
+    await engine.call({ method: 'POST', path: `${podman.prefix}/containers/create`, body: { name, image, command: ['none'] }, signal });
+  },
+
+  output: (_engine, { folder }) => new KeptLog(folder),
 };
+
+function namespaceOf(space: BoxNamespace): object {
+  return 'path' in space ? { nsmode: 'path', value: space.path } : { nsmode: 'container', value: space.container };
+}
 
 function bodyOf(spec: BoxSpec): object {
   const { network, processes } = spec.namespaces;
@@ -64,43 +77,11 @@ function bodyOf(spec: BoxSpec): object {
       ...(spec.cpu > 0 && { cpu: { period, quota: Math.max(1000, Math.round((spec.cpu * period) / 1000)) } }),
       pids: { limit: spec.processes },
     },
-    netns:
-      typeof network === 'string'
-        ? { nsmode: network }
-        : 'path' in network
-          ? { nsmode: 'path', value: network.path }
-          : { nsmode: 'bridge' },
-    ...(processes !== undefined && { pidns: { nsmode: 'path', value: processes } }),
+    netns: network === 'host' ? { nsmode: 'host' } : namespaceOf(network),
+    pidns: namespaceOf(processes),
     use_image_hosts: true,
     use_image_resolve_conf: true,
     // Podman begins the file again when it is full, so it gets the size of all parts but those that `BoxLog` keeps.
     log_configuration: { driver: 'k8s-file', path: spec.log.path, size: spec.log.bytes, options: { 'max-size': String(spec.log.bytes) } },
-  };
-}
-
-interface Inspected {
-  readonly Id: string;
-  readonly State: {
-    readonly Status: string;
-    readonly Pid: number;
-    readonly ExitCode: number;
-    readonly OOMKilled: boolean;
-    readonly StartedAt: string;
-    readonly FinishedAt: string;
-  };
-  readonly Config: { readonly Tty: boolean; readonly Labels?: Readonly<Record<string, string>> | null };
-}
-
-function stateOf({ Id, State, Config }: Inspected): BoxState {
-  return {
-    id: Id,
-    phase: phaseOf(State.Status),
-    pid: State.Pid,
-    code: State.ExitCode,
-    outOfMemory: State.OOMKilled,
-    startedAt: State.StartedAt,
-    finishedAt: State.FinishedAt,
-    tty: Config.Tty,
-    labels: Config.Labels ?? {},
   };
 }

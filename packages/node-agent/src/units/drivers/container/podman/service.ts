@@ -5,7 +5,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { identify } from './identify.ts';
+import { identify } from '../identify.ts';
 
 export interface PodmanServiceOptions {
   /** The program. */

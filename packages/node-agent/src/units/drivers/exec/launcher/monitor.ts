@@ -14,6 +14,22 @@ sub await_permission {
   open STDIN, '<', '/dev/null';
 }
 
+# A process of somebody else whose namespaces for processes and the network the unit enters instead of making its own.
+our ($owner, $owner_ended);
+sub enter_space {
+  my ($space) = @_;
+  my $file = '/proc/' . one('enter') . "/ns/$space";
+  open(my $handle, '<', $file) or broken("cannot open $file");
+  call('setns', fileno $handle, 0) == 0 or broken("cannot enter $file");
+}
+# Everything in its pid namespace ends with the owner, which cannot end before the launcher has seen the end of its own processes there.
+sub end_owner { call('pidfd_send_signal', $owner, 9, 0, 0) if defined $owner }
+sub await_owner {
+  return unless defined $owner;
+  vec(my $ended = '', $owner, 1) = 1;
+  select $ended, undef, undef, 10;
+}
+
 # In the first process of the unit. It never returns.
 sub be_first {
   my ($go, $ready) = @_;
@@ -24,8 +40,9 @@ sub be_first {
     reset_signals();
     call('prctl', 1, 9, 0, 0, 0);
     # mount, uts, ipc, cgroup, network
-    my $spaces = 0x00020000 | 0x04000000 | 0x08000000 | 0x02000000 | ($own_network ? 0x40000000 : 0);
+    my $spaces = 0x00020000 | 0x04000000 | 0x08000000 | 0x02000000 | ($own_network && !defined one('enter') ? 0x40000000 : 0);
     call('unshare', $spaces) == 0 or broken('cannot make namespaces');
+    enter_space('net') if $own_network && defined one('enter');
     syswrite $ready, 'n';
     my $hostname = one('hostname');
     call('sethostname', "$hostname", length $hostname);
@@ -58,7 +75,14 @@ sub make_unit {
   limit_devices();
   pipe(my $go_read, my $go_write) or broken('cannot make a pipe');
   pipe(my $ready_read, my $ready_write) or broken('cannot make a pipe');
-  call('unshare', 0x20000000) == 0 or broken('cannot make a pid namespace');
+  if (defined one('enter')) {
+    my $descriptor = call('pidfd_open', one('enter') + 0, 0);
+    broken('cannot find the process whose namespaces the unit enters') if $descriptor < 0;
+    $owner = $descriptor;
+    enter_space('pid');
+  } else {
+    call('unshare', 0x20000000) == 0 or broken('cannot make a pid namespace');
+  }
   $init = fork // broken('cannot fork');
   if ($init == 0) { close $_ for $go_write, $ready_read; be_first($go_read, $ready_write) }
   close $_ for $go_read, $ready_write;
@@ -135,9 +159,10 @@ sub finish_unit {
 
 sub give_up {
   my ($fault) = @_;
-  if (defined $init) { kill 'KILL', $init; waitpid $init, 0 }
+  if (defined $init) { kill 'KILL', $init; end_owner(); waitpid $init, 0 }
   if (!one('isolated')) { for (1 .. 50) { my @left = unit_processes() or last; kill 'KILL', @left; 1 while waitpid(-1, 1) > 0 } }
   1 while waitpid(-1, 0) > 0;
+  await_owner();
   remove_groups();
   syswrite STDOUT, join "\0", map { ($_, $fault->{$_}) } qw(reason final message);
   leave(1);

@@ -121,7 +121,7 @@ sub reap {
   while ((my $pid = waitpid -1, 1) > 0) {
     my $code = $? & 127 ? 128 + ($? & 127) : $? >> 8;
     if ($pid == $main_program->{pid}) { $exit_code = $code; end_everything() unless $stopping }
-    elsif (defined $init && $pid == $init) { $everything_ended = 1; $init = undef }
+    elsif (defined $init && $pid == $init) { end_owner(); $everything_ended = 1; $init = undef }
     elsif (defined $forwarder && $pid == $forwarder) { $forwarder = undef }
     else { end_session($_, $code) for grep { $_->{pid} == $pid } @programs }
   }
@@ -138,7 +138,7 @@ sub end_session {
 sub stop_politely { kill 'TERM', $_ for unit_processes() }
 # By force. With a pid namespace, its first process takes everything with it.
 sub end_everything {
-  if (defined $init) { kill 'KILL', $init; return }
+  if (defined $init) { kill 'KILL', $init; end_owner(); return }
   return if one('isolated');
   for (1 .. 200) { my @left = unit_processes() or last; kill 'KILL', @left; 1 while waitpid(-1, 1) > 0; select undef, undef, undef, 0.005 }
   kill 'KILL', $forwarder if defined $forwarder;
@@ -147,10 +147,11 @@ sub end_everything {
 }
 
 sub serve {
-  until ($everything_ended && defined $exit_code) {
+  until ($everything_ended && defined $exit_code && (!defined $main::owner || $main::owner_ended)) {
     my (%readers, %writers);
     $readers{fileno $_->[0]} = [$_->[0], $_->[1]] for [$signals, \&reap], [$control, \&accept_client];
     $readers{fileno $ports} = [$ports, \&start_forwarder] unless defined $forwarder;
+    $readers{$main::owner} = [undef, sub { $main::owner_ended = 1 }] if defined $main::owner && !$main::owner_ended;
     for my $program (grep { !$_->{client} || length $_->{client}{out} < FULL } @programs) {
       for my $stream (@{$program->{streams}}) { $readers{fileno $stream->[0]} = [$stream->[0], sub { read_program($program, $stream) }] }
     }

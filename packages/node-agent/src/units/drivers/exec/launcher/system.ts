@@ -11,7 +11,7 @@ my %calls = (
   sethostname => [170, 161], prctl => [157, 167], setgroups => [116, 159], setresgid => [119, 149], setresuid => [117, 147],
   capset => [126, 91], clock_gettime => [228, 113], rt_sigprocmask => [14, 135], signalfd4 => [289, 74], setsid => [112, 157],
   prlimit64 => [302, 261], mknodat => [259, 33], dup3 => [292, 24], exit_group => [231, 94], fsync => [74, 82],
-  fchownat => [260, 54], open_tree => [428, 428], move_mount => [429, 429], mount_setattr => [442, 442],
+  fchownat => [260, 54], pidfd_open => [434, 434], pidfd_send_signal => [424, 424], open_tree => [428, 428], move_mount => [429, 429], mount_setattr => [442, 442],
 );
 
 sub choose_architecture {
