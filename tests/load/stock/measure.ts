@@ -19,14 +19,12 @@ export async function measureStock({ count = 20 }: { readonly count?: number | u
     ['cold', 0],
     ['warm', 2],
   ] as const)
-    await plane.platform
-      .resource<Offering>(offeringKind)
-      .create(
-        newObject(offeringKind, {
-          metadata: { name },
-          spec: { gpu: { count: 1 }, cpu: '500m', memory: '1Gi', stock: { units } },
-        }) as Offering,
-      );
+    await plane.platform.resource<Offering>(offeringKind).create(
+      newObject(offeringKind, {
+        metadata: { name },
+        spec: { gpu: { count: 1 }, cpu: '500m', memory: '1Gi', stock: { units } },
+      }) as Offering,
+    );
   const runs = { cold: new Latencies(count), warm: new Latencies(count) };
   // The first of each is not counted: code is compiled while it runs.
   for (let number = 0; number <= count; number++)

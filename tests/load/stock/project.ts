@@ -6,7 +6,7 @@ import { ignoring } from '@capstan/controller';
 import type { ControlPlane } from '../agents/control-plane.ts';
 
 const project = 'load';
-const longest = 300_000;
+const longest = 900_000;
 const pause = 20;
 
 /** Creates the project `root:main:load`, and waits until it serves units. */

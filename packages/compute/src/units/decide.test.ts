@@ -2,6 +2,7 @@ import type { Allocation, AllocationStatus, BookingEntry, GPUNode } from '@capst
 import { describe, expect, test } from 'vitest';
 import { decide, unitFinalizer } from './decide.ts';
 import { allocationFor } from './making.ts';
+import { hasNothingToShow } from './pod.ts';
 import type { Scene } from './scene.ts';
 import { nextStart, startingStatus } from './status.ts';
 import { unitWith } from './testing/unit.ts';
@@ -37,6 +38,9 @@ function named(allocationStatus: AllocationStatus | undefined, more: Partial<Sce
   return { ...scene, unit: { ...begun, status: startingStatus(scene, ['a']) } };
 }
 
+const fail = (): never => {
+  throw new Error('another step was expected');
+};
 const active = (on: string): AllocationStatus => ({
   phase: 'Active',
   attempt: 'one',
@@ -50,7 +54,14 @@ describe('a unit whose status names its node before its allocation does', () => 
     expect(decide(scene)).toMatchObject({ kind: 'start', nodeUnits: [{ metadata: { namespace: 'node-a' } }] });
     const step = decide(scene);
     const made = step.kind === 'start' ? step.nodeUnits : [];
-    expect(decide({ ...scene, nodeUnits: made }).kind).toBe('showPod');
+    const shown = decide({ ...scene, nodeUnits: made });
+    expect(shown.kind).toBe('showPod');
+    // Its Pod is pending, too, and is reported on when the node has reported something.
+    const pod = { ...(shown.kind === 'showPod' ? shown.pod : fail()), status: { phase: 'Pending' } };
+    expect(decide({ ...scene, nodeUnits: made, pod })).toEqual({ kind: 'wait' });
+    const waiting = { ...scene.unit.status, members: [{ rank: 0, node: 'a', phase: 'Waiting', reason: 'UploadMissing' }] } as const;
+    expect(hasNothingToShow(pod, scene.unit)).toBe(true);
+    expect(hasNothingToShow(pod, { ...scene.unit, status: waiting })).toBe(false);
   });
 
   test('forgets the node if the allocation was never told, once the server says that nothing was created there', () => {

@@ -5,7 +5,7 @@ import { type Cause, causeOf, nextLimits } from './ending.ts';
 import { allocationFor, allocationName, nodeUnitFor } from './making.ts';
 import { mountsOf } from './mounts.ts';
 import { fencedAfter, nodeOf, nodeStateOf } from './nodes.ts';
-import { isOfRun, podFor, podStatus, storedStatus } from './pod.ts';
+import { hasNothingToShow, isOfRun, podFor, podStatus, storedStatus } from './pod.ts';
 import { isChanged } from './program.ts';
 import { allocationOf, isNodeUnitOver, isOver, type Place, placesOf, type Scene } from './scene.ts';
 import { endedStatus, nextStart, runningStatus, startingStatus, stoppedStatus, waitingStatus, waitsForOwner } from './status.ts';
@@ -307,6 +307,7 @@ function showPod(scene: Scene): Step | undefined {
   if ((unit.status?.members ?? []).length === 0 || scene.isPodTaken) return undefined;
   if (pod === undefined) return { kind: 'showPod', pod: podFor(scene) };
   if (!isOfRun(pod, unit)) return { kind: 'hidePod', pod };
+  if (hasNothingToShow(pod, unit)) return undefined;
   const status = podStatus(scene, pod);
   return sameJson(storedStatus(pod), status) ? undefined : { kind: 'reportPod', pod, status };
 }

@@ -64,6 +64,13 @@ const ownFields: ReadonlySet<string> = new Set([
   ...['initContainerStatuses', 'containerStatuses'],
 ]);
 
+/** A new Pod is pending, as its unit is until its node reports something: most report that the program runs, a moment later. */
+export function hasNothingToShow(pod: KubeObject, { status }: GPUUnit): boolean {
+  const [{ phase, reason, message } = { phase: undefined }] = (status?.members ?? []) as readonly Partial<UnitMember>[];
+  const isFresh = !isObject(pod['status']) || pod['status']['containerStatuses'] === undefined;
+  return isFresh && status?.phase === 'Starting' && phase === 'Pending' && reason === undefined && message === undefined;
+}
+
 /** The status of the Pod. Fields that are not the controller's stay as they are. */
 export function podStatus({ unit, node, now }: Pick<Scene, 'unit' | 'node' | 'now'>, pod: KubeObject): JsonObject {
   const { status, spec } = unit;
@@ -97,9 +104,13 @@ export function podStatus({ unit, node, now }: Pick<Scene, 'unit' | 'node' | 'no
 
 /** The status as the server has it, without fields that are null. */
 export function storedStatus(pod: KubeObject): JsonObject {
-  return JSON.parse(JSON.stringify(pod['status'] ?? {}), (_, value: Json) =>
-    isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) : value,
-  ) as JsonObject;
+  return withoutNull((pod['status'] ?? {}) as JsonObject) as JsonObject;
+}
+
+function withoutNull(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutNull);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).flatMap(([key, field]) => (field === null ? [] : [[key, withoutNull(field)]])));
 }
 
 function containerStatus({ spec }: GPUUnit, member: UnitMember, { phase, isReady }: PodFacts): JsonObject {
