@@ -4,7 +4,7 @@ import { Foreground } from './foreground.ts';
 import { defaultOffering } from './offering-choice.ts';
 import { Progress } from './progress.ts';
 import { nameFor, programOf, resourcesOf, type SpecFlags } from './spec.ts';
-import { answered, mayBeServedLater, openUnits, type UnitFlags, type Units, untilServed } from './units.ts';
+import { answered, onceServed, openUnits, type UnitFlags, type Units } from './units.ts';
 import { filesToUpload } from './upload/working-directory.ts';
 
 export interface RunFlags extends UnitFlags, SpecFlags {
@@ -39,11 +39,7 @@ export async function runUnit(command: readonly string[], flags: RunFlags): Prom
       spec: { ...program, ...(offering === undefined ? { resources } : { offering }), upload: listing !== undefined },
     });
   };
-  const unit = await order().catch(async (error: unknown) => {
-    if (!mayBeServedLater(error)) throw error;
-    await untilServed(units, { onWait: () => progress.show('Waiting: the project is being set up') });
-    return order();
-  });
+  const unit = await onceServed(units, order, { onWait: () => progress.show('Waiting: the project is being set up') });
   const { name = '' } = unit.metadata;
   const foreground = new Foreground({ units, unit, listing, progress, tty: flags.tty === true });
   if (flags.detach !== true) return foreground.run({ isRemoved: flags.rm === true });

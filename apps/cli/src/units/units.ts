@@ -67,20 +67,33 @@ const isServedBy = (client: Client): Promise<boolean> =>
       () => false,
     );
 
-/** Whether a request may have failed because its workspace has no units yet. */
-export function mayBeServedLater(error: unknown): boolean {
-  const cause = error instanceof Failure ? error.cause : error;
-  return isForbidden(cause) || (isNotFound(cause) && ((cause as ApiError).status.details?.name ?? '') === '');
+/**
+ * The answer to a request. A project gets its APIs some seconds after it was made, such as the project of the first start: until then the request is repeated, and not at
+ * all in workspaces that never have units.
+ */
+export async function onceServed<T>(
+  { client }: Units,
+  request: () => Promise<T>,
+  { onWait, patience = 20_000, pause = 500 }: { readonly onWait: () => void; readonly patience?: number; readonly pause?: number },
+): Promise<T> {
+  const here = workspaceIn(client.connection.server) ?? 'root';
+  const end = here.includes(':') && here !== platformWorkspace ? Date.now() + patience : 0;
+  for (;;) {
+    try {
+      return await request();
+    } catch (error) {
+      if (Date.now() >= end || !(await mayBeServedLater(client, error))) throw error;
+    }
+    onWait();
+    await sleep(pause);
+  }
 }
 
-/** A project gets its APIs some seconds after it was made, such as those of the first start. Waits for them, and not at all in workspaces that never have any. */
-export async function untilServed(
-  { client }: Units,
-  { onWait, patience = 20_000 }: { readonly onWait: () => void; readonly patience?: number },
-): Promise<void> {
-  const here = workspaceIn(client.connection.server) ?? 'root';
-  if (!here.includes(':') || here === platformWorkspace) return;
-  for (const end = Date.now() + patience; Date.now() < end && !(await isServedBy(client)); await sleep(500)) onWait();
+/** Whether a request may have failed because its workspace has no units yet. Without them, nobody has a right to them. */
+async function mayBeServedLater(client: Client, error: unknown): Promise<boolean> {
+  const cause = error instanceof Failure ? error.cause : error;
+  if (isForbidden(cause)) return !(await isServedBy(client));
+  return isNotFound(cause) && ((cause as ApiError).status.details?.name ?? '') === '';
 }
 
 export const findUnit = (units: Units, name: string): Promise<GPUUnit> => answered(units, units.resource.get(name));
