@@ -46,19 +46,20 @@ export async function handleList(backend: Reading, exchange: Exchange, context: 
   const converting = readable(resource, page.entries);
   if (converting !== undefined) await converting;
   const entries = page.after === undefined ? withBuiltin(backend, resource, { info: context.info, found: page.entries }) : page.entries;
-  if (isLong(entries)) {
+  const plain = isPlain(resource, wanted);
+  if (isLong(entries, plain)) {
     const meta = page.meta;
-    if (canStream(exchange, wanted)) return await sendLongList(exchange, { entries, meta, shape, isPlain: isPlain(resource, wanted) });
+    if (canStream(exchange, wanted)) return await sendLongList(exchange, { entries, meta, shape, isPlain: plain });
     await exchange.client?.turn();
   }
   send(exchange, context, { code: 200, body: shape.list(entries, page.meta), wanted });
 }
 
-/** Longer lists, in characters and in objects, are sent in pieces. */
-const longList = { characters: 1 << 20, objects: 1_000 };
+/** Longer lists, in characters and in objects, are sent in pieces. Rows of tables take longer to make than texts that are sent as they are. */
+const longList = { characters: 1 << 20, objects: 1_000, rows: 250 };
 
-function isLong(entries: readonly CacheEntry[]): boolean {
-  if (entries.length > longList.objects) return true;
+function isLong(entries: readonly CacheEntry[], plain: boolean): boolean {
+  if (entries.length > (plain ? longList.objects : longList.rows)) return true;
   let characters = 0;
   for (const { text } of entries) if ((characters += text.length) > longList.characters) return true;
   return false;

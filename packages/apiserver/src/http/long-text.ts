@@ -14,8 +14,10 @@ export interface LongText {
 
 /** How long to work in one turn, in milliseconds. */
 const turn = 1;
-/** Pieces are sent together up to this many characters. */
+/** Pieces are sent together up to this many characters… */
 const chunkLength = 64 << 10;
+/** …as long as they are made within a turn. The clock is read once for this many pieces. */
+const piecesPerLook = 8;
 /** A client that has this many unread bytes has to read before more is made for it. */
 const mostPending = 512 << 10;
 
@@ -68,13 +70,21 @@ export function tooMuchUnread(): StatusError {
   return status.tooManyRequests('too many long responses to you have not been read yet; read them, or try again later', 1);
 }
 
+/** Short pieces may take long to make, such as the rows of a table, so a chunk ends with its turn. */
 function* chunked(pieces: Iterable<string>): Iterable<string> {
   let chunk = '';
+  let left = piecesPerLook;
+  let until = performance.now() + turn;
   for (const piece of pieces) {
     chunk += piece;
-    if (chunk.length < chunkLength) continue;
+    if (chunk.length < chunkLength && (--left > 0 || performance.now() < until)) {
+      if (left <= 0) left = piecesPerLook;
+      continue;
+    }
     yield chunk;
     chunk = '';
+    left = piecesPerLook;
+    until = performance.now() + turn;
   }
   if (chunk !== '') yield chunk;
 }
