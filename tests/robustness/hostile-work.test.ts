@@ -4,6 +4,7 @@ import { type Answer, ApiClient } from './apiserver-client.ts';
 
 const registration = '/apis/admissionregistration.k8s.io/v1';
 const configMaps = '/api/v1/namespaces/default/configmaps';
+const patiently = { timeout: 10_000 };
 const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
 
 let server: RunningCapstan;
@@ -54,13 +55,13 @@ describe('expressions that would never end', () => {
       const answer = await post(configMaps, configMap('one'));
       expect([answer.status, answer.body]).toEqual([422, expect.stringContaining('cost limit exceeded')]);
     };
-    await vi.waitFor(isStopped, { timeout: 10_000 });
+    await vi.waitFor(isStopped, patiently);
     await server.kill();
     await server.restart();
     await isStopped();
     expect(await client.ask('GET', '/livez')).toMatchObject({ status: 200 });
     await client.ask('DELETE', `${registration}/validatingadmissionpolicybindings/sharing`);
-    await vi.waitFor(async () => expect((await post(configMaps, configMap('two'))).status).toBe(201), { timeout: 10_000 });
+    await vi.waitFor(async () => expect((await post(configMaps, configMap('two'))).status).toBe(201), patiently);
   });
 });
 
@@ -76,7 +77,7 @@ describe('a rule of a definition', () => {
       const answer = await post('/apis/example.com/v1/doublings', value);
       expect([answer.status, answer.body]).toEqual([422, expect.stringContaining('call cost exceeds limit for rule')]);
     };
-    await vi.waitFor(stopped, { timeout: 10_000 });
+    await vi.waitFor(stopped, patiently);
     expect(await client.ask('GET', '/livez')).toMatchObject({ status: 200 });
   });
 });
@@ -178,7 +179,7 @@ describe('requests that cause much work are refused, and the server lives:', () 
           expect(answer.body).toContain('not currently held');
           expect(answer.body.length).toBeLessThan(64_000);
           return answer;
-        });
+        }, patiently);
       },
       403,
     ],

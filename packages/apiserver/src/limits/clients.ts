@@ -12,13 +12,12 @@ export interface ClientsOptions {
   readonly unsent: ByteBudget;
   /** How many connections one tenant, and one agent, may have: three quarters of all, and 64, by default. */
   readonly connections?: { readonly people?: number; readonly agents?: number };
-  /** How much of each window of processor time a tenant gets before its requests wait, in milliseconds. */
-  readonly perWindow?: number;
   /** Requests with longer bodies are large: those of a tenant run one after another. */
   readonly largeBody?: number;
 }
 
-const usualPerWindow = timeWindow * 0.1;
+/** How much of each window of processor time a tenant gets before its requests wait, in milliseconds, if tenants share the event loop or not. */
+const perWindow = { shared: timeWindow * 0.1, single: timeWindow * 0.3 };
 const usualConnections = { people: Number.POSITIVE_INFINITY, agents: 64 };
 
 /** The share of one user in the limits of a tenant. */
@@ -29,13 +28,11 @@ export interface Client extends ClientAccount {
 /** Divides the time of the event loop, and the memory for responses, among tenants. */
 export class Clients {
   readonly #options: ClientsOptions;
-  readonly #perWindow: number;
   readonly #largeBody: number;
   readonly #known = new WeakMap<Line, Client>();
 
   constructor(options: ClientsOptions) {
     this.#options = options;
-    this.#perWindow = options.perWindow ?? usualPerWindow;
     this.#largeBody = options.largeBody ?? 128 << 10;
   }
 
@@ -71,7 +68,7 @@ export class Clients {
   /** Resolves when a request may run; undefined if it may at once. Its time is charged from then on. */
   start({ line }: Client): undefined | Promise<void> {
     const { time, work } = this.#options;
-    if (time.usedInWindow(line.tenant) < this.#perWindow) {
+    if (!this.#isOverShare(line.tenant)) {
       time.begin(line.tenant);
       return undefined;
     }
@@ -84,10 +81,15 @@ export class Clients {
    * Without room to wait, `start` decides.
    */
   startEarly(request: { readonly owner: string; readonly isLikeLast: boolean }): undefined | Promise<void> {
-    const { time, work } = this.#options;
+    const { work } = this.#options;
     const { owner: tenant } = request;
-    if (tenant === '' || time.usedInWindow(tenant) < this.#perWindow) return undefined;
+    if (tenant === '' || !this.#isOverShare(tenant)) return undefined;
     return request.isLikeLast && work.hasRoomFor({ tenant }) ? work.turn({ tenant }) : undefined;
+  }
+
+  #isOverShare(tenant: string): boolean {
+    const { time } = this.#options;
+    return time.usedInWindow(tenant) >= (time.isShared ? perWindow.shared : perWindow.single);
   }
 
   /** Charges a request that has had its turn. */

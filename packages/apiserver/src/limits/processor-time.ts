@@ -9,6 +9,11 @@ const manyTenants = 1_000;
 export const timeWindow = 10;
 const settled = Promise.resolve();
 
+/** In milliseconds: how long it takes to notice that tenants share the event loop… */
+const sharingPeriod = 500;
+/** …which is so if it changed hands at least this often in the last such period. */
+const manyChanges = 10;
+
 interface Usage {
   /** In milliseconds, as of `at`. */
   used: number;
@@ -35,6 +40,10 @@ export class ProcessorTime {
   #current: Usage | undefined;
   #since = 0;
   #isEndDue = false;
+  #last: Usage | undefined;
+  #changes = 0;
+  #periodAt = 0;
+  #isShared = false;
 
   constructor(options: ProcessorTimeOptions = {}) {
     this.#now = options.now ?? (() => performance.now());
@@ -47,6 +56,11 @@ export class ProcessorTime {
     if (this.#current !== undefined) this.#charge(this.#current, now);
     this.#current = this.#usageOf(tenant, now);
     this.#since = now;
+    if (this.#current !== this.#last) {
+      this.#last = this.#current;
+      this.#changes++;
+    }
+    if (now - this.#periodAt >= sharingPeriod) this.#endPeriod(now);
     if (!this.#isEndDue) {
       this.#isEndDue = true;
       this.#afterWork(this.#end);
@@ -64,6 +78,17 @@ export class ProcessorTime {
     const usage = this.#tenants.get(tenant);
     // Most requests come from tenants that have hardly used anything: for them, no clock is read.
     return usage === undefined || usage.inWindow < 1 || this.#now() - usage.windowAt >= timeWindow ? 0 : usage.inWindow;
+  }
+
+  /** Whether several tenants use the event loop these days. If not, longer turns delay nobody, and cost less. */
+  get isShared(): boolean {
+    return this.#isShared || this.#changes >= manyChanges;
+  }
+
+  #endPeriod(now: number): void {
+    this.#isShared = this.#changes >= manyChanges;
+    this.#changes = 0;
+    this.#periodAt = now;
   }
 
   get tenants(): number {

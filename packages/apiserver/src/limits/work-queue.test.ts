@@ -12,7 +12,7 @@ function stage(options: { maxWaiting?: number; maxWaitingPerTenant?: number } = 
   let time = 0;
   const now = (): number => time;
   const ledger = new ProcessorTime({ now });
-  const queue = new WorkQueue({ time: ledger, now, turn: 8, ...options });
+  const queue = new WorkQueue({ time: ledger, now, turn: { shared: 8, single: 8 }, ...options });
   const order: string[] = [];
   const work = async (one: Line, milliseconds: number): Promise<void> => {
     await queue.turn(one);
@@ -120,6 +120,23 @@ describe('processor time', () => {
     pass(5_000);
     expect(ledger.used('/a')).toBeCloseTo(4, 1);
     expect(ledger.usedInWindow('/a')).toBe(0);
+  });
+
+  it('is shared as long as tenants take turns often', () => {
+    const { ledger, pass, end } = clock();
+    const work = (tenants: readonly string[]): void => {
+      for (const tenant of tenants) {
+        ledger.begin(tenant);
+        pass(20);
+        end();
+      }
+    };
+    work(Array.from({ length: 100 }, () => '/a'));
+    expect(ledger.isShared).toBe(false);
+    work(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? '/a' : '/b')));
+    expect(ledger.isShared).toBe(true);
+    work(Array.from({ length: 100 }, () => '/a'));
+    expect(ledger.isShared).toBe(false);
   });
 
   it('is remembered for a limited number of tenants', () => {

@@ -5,13 +5,16 @@ import { allowedInLine } from './scarce.ts';
 
 export interface WorkQueueOptions {
   readonly time: ProcessorTime;
-  /** For how long to work for those that wait before requests that do not are served, in milliseconds. */
-  readonly turn?: number;
+  /** For how long to work for those that wait before requests that do not are served, in milliseconds, if tenants share the event loop or not. */
+  readonly turn?: { readonly shared: number; readonly single: number };
   /** How many may wait, in total and of one tenant. */
   readonly maxWaiting?: number;
   readonly maxWaitingPerTenant?: number;
   readonly now?: () => number;
 }
+
+/** In milliseconds. */
+const usualTurn = { shared: 1, single: 3 };
 
 /** How many tenants are compared to find the one that has used the least. */
 const mostCompared = 64;
@@ -31,7 +34,7 @@ interface Waiting {
  */
 export class WorkQueue {
   readonly #time: ProcessorTime;
-  readonly #turn: number;
+  readonly #turn: { readonly shared: number; readonly single: number };
   readonly #maxWaiting: number;
   readonly #maxWaitingPerTenant: number;
   readonly #now: () => number;
@@ -39,7 +42,13 @@ export class WorkQueue {
   #waiting = 0;
   #isWorking = false;
 
-  constructor({ time, turn = 1, maxWaiting = 10_000, maxWaitingPerTenant = 5_000, now = () => performance.now() }: WorkQueueOptions) {
+  constructor({
+    time,
+    turn = usualTurn,
+    maxWaiting = 10_000,
+    maxWaitingPerTenant = 5_000,
+    now = () => performance.now(),
+  }: WorkQueueOptions) {
     this.#time = time;
     this.#turn = turn;
     this.#maxWaiting = maxWaiting;
@@ -99,7 +108,7 @@ export class WorkQueue {
   async #work(): Promise<void> {
     // The event that is awaited below happens when all microtasks are done, but only if this is one.
     await Promise.resolve();
-    let until = this.#now() + this.#turn;
+    let until = this.#endOfTurn();
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       this.#time.begin(next.tenant);
       next.run();
@@ -107,9 +116,14 @@ export class WorkQueue {
       await new Promise<void>((resolve) => process.nextTick(resolve));
       if (this.#now() < until) continue;
       await new Promise<void>((resolve) => setImmediate(resolve));
-      until = this.#now() + this.#turn;
+      until = this.#endOfTurn();
     }
     this.#isWorking = false;
+  }
+
+  #endOfTurn(): number {
+    const { shared, single } = this.#turn;
+    return this.#now() + (this.#time.isShared ? shared : single);
   }
 
   #next(): { readonly tenant: string; readonly run: () => void } | undefined {
