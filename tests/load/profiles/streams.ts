@@ -17,7 +17,7 @@ const pace = 100;
 const gigabyte = 1 << 30;
 
 /** Streams to a node beside other work: how much they carry, what they cost, and how they disturb gets. */
-export const streams: Profile = async (subject, amounts) => {
+export const streams: Profile = async (subject) => {
   await using node = await startNode(subject, freshNamespace());
   const before = residentMegabytes(subject.pids) ?? Number.NaN;
   const alone = await timeGets(subject.address, node.pod);
@@ -28,7 +28,6 @@ export const streams: Profile = async (subject, amounts) => {
     ...busy,
     ...(await oneGigabyte(subject, node)),
     { what: 'memory at the start', value: before, unit: 'MB', better: 'lower' },
-    ...(await idleCommands(subject, node, amounts.count ?? 1_000)),
   ];
 };
 
@@ -107,11 +106,8 @@ async function oneGigabyte({ address, pids }: Subject, { kubelet, pod }: LoadNod
 /** Streams to a kubelet in which nothing happens. */
 export const idleStreams: Profile = async (subject, amounts) => {
   await using node = await startNode(subject, freshNamespace());
-  return await idleCommands(subject, node, amounts.count ?? 10_000);
-};
-
-async function idleCommands(subject: Subject, { kubelet, pod }: LoadNode, count: number): Promise<Measurement[]> {
-  const measured = await measureIdle(subject, { paths: [`${pod}/attach?stdin=1&stdout=1`], count, name: 'idle commands' });
-  while (kubelet.upgraded > 0) await sleep(50);
+  const count = amounts.count ?? 9_000;
+  const measured = await measureIdle(subject, { paths: [`${node.pod}/attach?stdin=1&stdout=1`], count, name: 'idle commands' });
+  while (node.kubelet.upgraded > 0) await sleep(50);
   return measured;
-}
+};

@@ -11,8 +11,8 @@ const processes = 4;
 /** The streams are opened in so many parts, to see whether the last ones cost more than the first ones. */
 const parts = 5;
 const enoughFiles = 65_536;
-/** How long the server is left alone before its memory is read, in milliseconds. Node collects garbage meanwhile. */
-const rest = 20_000;
+/** How long the server is left alone before its memory is read, in milliseconds. It collects garbage after half a minute without work. */
+const rest = 45_000;
 
 /** Opens streams in which nothing happens, and closes them again. The paths take turns. */
 export async function measureIdle(
@@ -20,7 +20,9 @@ export async function measureIdle(
   { paths, count, name }: { paths: readonly string[]; count: number; name: string },
 ): Promise<Measurement[]> {
   raiseFileLimit([process.pid, ...pids]);
-  const clients = Array.from({ length: processes }, () => fork(new URL('./idle-client.ts', import.meta.url)));
+  const clients = Array.from({ length: processes }, () =>
+    fork(new URL('./idle-client.ts', import.meta.url), { serialization: 'advanced' }),
+  );
   try {
     // The first streams of a server let it compile what it needs for all of them.
     await openAll(clients, { address, path: paths[0]!, count: 10 });
@@ -44,7 +46,7 @@ export async function measureIdle(
       { what: `${name}: of that for each`, value: ((memory - before) * 1024) / count, unit: 'KiB', better: 'lower' },
     ];
   } finally {
-    for (const client of clients) client.disconnect();
+    for (const client of clients) if (client.connected) client.disconnect();
   }
 }
 
@@ -52,7 +54,8 @@ async function openAll(clients: readonly ChildProcess[], order: IdleOrder): Prom
   await Promise.all(
     clients.map(async (client) => {
       client.send(order);
-      const [answer] = (await once(client, 'message')) as [{ opened: number } | { error: string }];
+      const exited = once(client, 'exit').then(() => [{ error: 'a process of clients has ended' }]);
+      const [answer] = (await Promise.race([once(client, 'message'), exited])) as [{ opened: number } | { error: string }];
       if ('error' in answer) throw new Error(`a stream could not be opened: ${answer.error}`);
     }),
   );
