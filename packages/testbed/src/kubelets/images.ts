@@ -18,6 +18,8 @@ export interface ImageDescription {
   readonly scripts?: Readonly<Record<string, string>>;
   /** Programs of this machine that need no libraries, by path in the image. */
   readonly programs?: Readonly<Record<string, string>>;
+  /** The same, but they run as root, whoever starts them. */
+  readonly setuidPrograms?: Readonly<Record<string, string>>;
 }
 
 /** Builds an image from a static busybox and further files, without a registry: an OCI archive that `ctr images import` accepts. */
@@ -81,7 +83,8 @@ function putImage(layout: string, description: ImageDescription, content: Buffer
 }
 
 /** One layer with busybox under all its names, and the files. */
-async function layerOf(busybox: string, { files = {}, scripts = {}, programs = {} }: ImageDescription, work: string): Promise<Buffer> {
+async function layerOf(busybox: string, description: ImageDescription, work: string): Promise<Buffer> {
+  const { files = {}, scripts = {}, programs = {}, setuidPrograms = {} } = description;
   const root = join(work, 'root');
   const place = (path: string): string => {
     const target = join(root, path);
@@ -102,14 +105,15 @@ async function layerOf(busybox: string, { files = {}, scripts = {}, programs = {
   for (const [path, text] of Object.entries({ ...usual, ...files })) writeFileSync(place(path), text);
   for (const [path, text] of Object.entries(scripts)) writeFileSync(place(path), text, { mode: 0o755 });
   for (const [path, source] of Object.entries(programs)) copyProgram(source, place(path));
+  for (const [path, source] of Object.entries(setuidPrograms)) copyProgram(source, place(path), 0o4755);
   const archive = join(work, 'layer.tar');
   await output('tar', ['--owner=0', '--group=0', '--numeric-owner', '--mtime=@0', '--sort=name', '-cf', archive, '-C', root, '.']);
   return readFileSync(archive);
 }
 
-function copyProgram(source: string, target: string): void {
+function copyProgram(source: string, target: string, mode = 0o755): void {
   copyFileSync(source, target);
-  chmodSync(target, 0o755);
+  chmodSync(target, mode);
 }
 
 const digestOf = (content: Buffer): string => `sha256:${createHash('sha256').update(content).digest('hex')}`;

@@ -37,6 +37,9 @@ export type ToolName =
   | 'kubeadm'
   | 'agnhost'
   | 'sample-device-plugin'
+  | 'nnp'
+  | 'sample-apiserver'
+  | 'netutils'
   | 'coredns'
   | 'nomad'
   | 'e2e.test'
@@ -130,6 +133,11 @@ const described: readonly ToolDescription[] = [
     go: { module: 'kubernetes', package: 'k8s.io/kubernetes/test/images/sample-device-plugin', linkerFlags: '-s -w' },
   },
   {
+    ...kubernetes('nnp'),
+    go: { module: 'kubernetes', package: 'k8s.io/kubernetes/test/images/nonewprivs', linkerFlags: '-s -w' },
+  },
+  { ...kubernetes('sample-apiserver'), go: { module: 'kubernetes', package: 'k8s.io/sample-apiserver', linkerFlags: '-s -w' } },
+  {
     ...kubernetes('e2e.test'),
     go: { module: 'kubernetes', package: 'k8s.io/kubernetes/test/e2e', linkerFlags: kubernetesFlags, test: true },
   },
@@ -147,6 +155,7 @@ const described: readonly ToolDescription[] = [
     go: { module: 'etcd', package: '.', linkerFlags: '-s -w' },
   },
   { name: 'etcdutl', version: 'v3.5.35', go: { module: 'etcdutl', package: 'go.etcd.io/etcd/etcdutl/v3', linkerFlags: '-s -w' } },
+  { name: 'netutils', version: contentVersion('netutils'), go: { module: 'netutils', package: '.', linkerFlags: '-s -w' } },
   { name: 'coredns', version: contentVersion('coredns'), go: { module: 'coredns', package: '.', linkerFlags: '-s -w' } },
   { name: 'nomad', version: 'v1.11.3', go: { module: 'nomad', package: 'github.com/hashicorp/nomad', linkerFlags: '-s -w' } },
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },

@@ -1,0 +1,3 @@
+module capstan.dev/testbed/netutils
+
+go 1.24
