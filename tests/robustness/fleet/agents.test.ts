@@ -54,7 +54,7 @@ describeUnless(await HostNetwork.problem(), 'agents on hosts of their own', () =
     expect(await fleet.reason('n1', 'Reachable', 'AgentRestarted')).toMatch(
       /^nothing was heard of this node for .*: the agent did not run$/,
     );
-    expect((await fleet.capstan('node', 'show', 'n1')).stdout).toMatch(/^Last silence\s+nothing was heard .*: the agent did not run$/m);
+    expect((await fleet.capstan('node', 'show', 'n1')).stdout).toMatch(/^Last silence:\s+nothing was heard .*: the agent did not run$/m);
     expect(starts(n1, 'orphan')).toBe(1);
   });
 

@@ -28,13 +28,15 @@ export interface ControlPlaneOptions {
   /** The Lease was renewed, by a request that was sent at this time. */
   readonly onContact?: (at: Moment) => void;
   /** Hears how the renewals of the Lease go. */
-  readonly interruptions?: Pick<Interruptions, 'took' | 'failed' | 'reached'>;
+  readonly interruptions?: Pick<Interruptions, 'ticked' | 'failed' | 'reached'>;
   /** Called with every list of servers. */
   readonly onServers?: (list: ServerList) => void;
 }
 
 /** In milliseconds: the server has at least so long to answer a heartbeat. */
 const shortestAnswer = 5_000;
+/** In milliseconds. */
+const tickInterval = 1_000;
 
 /** The agent's side of everything between it and the control plane: its identity, its tunnels and its heartbeat. */
 export class ControlPlane {
@@ -140,6 +142,7 @@ export class ControlPlane {
     const { heartbeatInterval, now, log, onContact, interruptions } = this.#options;
     const { node } = this.#identity.current;
     const heartbeat = new Heartbeat({ client: this.client, node, seconds: Math.ceil(leaseTime(heartbeatInterval) / 1000) });
+    using _ticking = this.#tick();
     let isFailing = false;
     let isShared = false;
     while (!signal.aborted) {
@@ -165,9 +168,18 @@ export class ControlPlane {
         this.#nearest.reconnect();
         this.#servers = [...this.#servers.slice(1), ...this.#servers.slice(0, 1)];
       }
-      const began = uptime();
       await sleep(heartbeatInterval, undefined, { signal }).catch(() => {});
-      interruptions?.took((uptime() - began) * 1000, heartbeatInterval);
     }
+  }
+
+  /** Notices when this process does not run, also while it waits for an answer. */
+  #tick(): Disposable {
+    let last = uptime();
+    const timer = setInterval(() => {
+      const now = uptime();
+      this.#options.interruptions?.ticked((now - last) * 1000, tickInterval);
+      last = now;
+    }, tickInterval).unref();
+    return { [Symbol.dispose]: () => clearInterval(timer) };
   }
 }

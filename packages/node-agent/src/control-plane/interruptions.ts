@@ -43,9 +43,9 @@ export class Interruptions {
     return [...this.#conditions.values()];
   }
 
-  /** Something took so long that a process which runs would have done in the expected time; both in milliseconds. */
-  took(time: number, expected: number): void {
-    this.#stalled += Math.max(0, time - expected);
+  /** Called in regular intervals, with the time since the last call; both in milliseconds. A process that does not run is late. */
+  ticked(passed: number, interval: number): void {
+    if (passed > 2 * interval) this.#stalled += passed - interval;
   }
 
   /** The control plane did not answer. */
@@ -73,9 +73,10 @@ export class Interruptions {
 
   #cause(last: Moment, at: Moment, silence: number): [reason: ReachableReason, words: string] {
     if (last.boot !== at.boot) return ['MachineRestarted', 'the machine restarted'];
-    const away = this.#failure === undefined ? '' : `the control plane could not be reached: ${this.#failure}`;
-    if (this.#isFirst) return ['AgentRestarted', away === '' ? 'the agent did not run' : `the agent did not run, and then ${away}`];
-    if (away === '' || this.#stalled >= silence / 2) return ['Suspended', 'the agent was suspended, or the machine was too busy to run it'];
+    const away = `the control plane could not be reached: ${this.#failure ?? 'it did not answer in time'}`;
+    if (this.#isFirst)
+      return ['AgentRestarted', this.#failure === undefined ? 'the agent did not run' : `the agent did not run, and then ${away}`];
+    if (this.#stalled >= silence / 2) return ['Suspended', 'the agent was suspended, or the machine was too busy to run it'];
     return ['NoConnection', away];
   }
 
