@@ -19,7 +19,14 @@ const bundle = await rolldown({
   },
   platform: 'node',
   external: [/^node:/],
-  resolve: { alias: { vitest: join(here, 'runner.ts') } },
+  // The rest of the testbed looks for tools when it is loaded.
+  resolve: {
+    alias: {
+      vitest: join(here, 'runner.ts'),
+      '@capstan/testbed/vitest': join(here, 'runner.ts'),
+      '@capstan/testbed': join(root, 'packages/testbed/src/systemd-machine.ts'),
+    },
+  },
   logLevel: 'warn',
 });
 await bundle.write({ dir: dist, format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });

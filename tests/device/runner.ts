@@ -1,4 +1,4 @@
-/** The part of vitest that the suites of drivers use, for machines that have only Node: the bundle has this in its place. */
+/** The parts of vitest and of the testbed that the suites of drivers use, for machines that have only Node: the bundle has this in its place. */
 import assert from 'node:assert/strict';
 import { after, describe as group, test as one } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,6 +21,11 @@ export const test = Object.assign((name: string, work: Work): void => void one(n
       for (const row of rows) void one(format(name, row[0]), untilEnd, () => work(...row));
     },
 });
+
+export function describeUnless(problem: string | undefined, title: string, work: Work): void {
+  if (problem === undefined) return describe(title, work);
+  process.stderr.write(`SKIPPED ${title}: ${problem}\n`);
+}
 
 export const vi = {
   async waitFor<Value>(look: () => Value | Promise<Value>, { timeout, interval }: { timeout: number; interval: number }): Promise<Value> {
