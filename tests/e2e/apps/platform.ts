@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import {
   type App,
   type AppInstance,
@@ -13,7 +13,7 @@ import {
   nodeTaskKind,
 } from '@capstan/api';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
-import type { JsonObject } from '@capstan/machinery/objects';
+import type { JsonObject, KubeObject } from '@capstan/machinery/objects';
 import {
   buildCapstan,
   type Child,
@@ -177,6 +177,26 @@ export class AppPlatform implements AsyncDisposable {
     return path;
   }
 
+  /** Makes somebody a user of the project. Returns the path of a kubeconfig by which commands run as them. */
+  async addUser(user: string): Promise<string> {
+    const { kubeconfig } = this;
+    const entered = readFileSync(kubeconfig, 'utf8').replace(/^users:$([\s\S]*?)^(\s+)user:$/m, `users:$1$2user:\n$2  as: ${user}`);
+    const path = this.file(`${user}.kubeconfig`, entered);
+    const roles = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterrolebindings', namespaced: false };
+    await this.tenant.resource(roles).create({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: user },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'user' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
+    } as KubeObject);
+    return path;
+  }
+
+  get kubeconfig(): string {
+    return this.#directory.join('data/admin.kubeconfig');
+  }
+
   /** Runs `capstan`, as the administrator in the project, and returns its output. */
   async run(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.try(...args);
@@ -196,7 +216,7 @@ export class AppPlatform implements AsyncDisposable {
   }
 
   #start(...command: string[]): Promise<CommandResult> {
-    const environment = { KUBECONFIG: this.#directory.join('data/admin.kubeconfig'), HOME: this.#directory.path };
+    const environment = { KUBECONFIG: this.kubeconfig, HOME: this.#directory.path };
     return this.network.run(command, { timeout: 240_000, environment });
   }
 

@@ -1,5 +1,6 @@
 import { type AppInstance, type AppMember, type AppOperation, appMemberKind, appOperationKind, newObject } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
+import type { JsonObject } from '@capstan/machinery/objects';
 import { type Host, HostNetwork, requireTool, tool } from '@capstan/testbed';
 import { expect, vi } from 'vitest';
 import { AppPlatform } from './platform.ts';
@@ -7,7 +8,16 @@ import { AppPlatform } from './platform.ts';
 const patience = { timeout: 200_000, interval: 200 };
 const namespace = 'default';
 /** The allocations, by their names. */
-export type Place = 'controller' | 'g1' | 'g2';
+export type Place = 'controller' | 'g1' | 'g2' | 'login';
+
+export interface SlurmOptions {
+  /** Parameters of the instance, beside those that every test needs. */
+  readonly parameters?: JsonObject;
+  /** Whether there is a machine to log in to. */
+  readonly hasLogin?: boolean;
+  /** Prepares a host before it becomes a node. */
+  readonly prepare?: (host: Host) => Promise<void>;
+}
 
 /** Why no cluster can be made here; undefined if one can. */
 export async function slurmProblem(): Promise<string | undefined> {
@@ -17,22 +27,31 @@ export async function slurmProblem(): Promise<string | undefined> {
 
 /** Three hosts with node agents, each of them ordered as a whole by a tenant, and the instance `lab` of Slurm on them. */
 export class SlurmCluster implements AsyncDisposable {
-  readonly #platform: AppPlatform;
+  readonly platform: AppPlatform;
+  readonly #options: SlurmOptions;
   readonly #hosts = new Map<string, Host>();
 
-  private constructor(platform: AppPlatform) {
-    this.#platform = platform;
+  private constructor(platform: AppPlatform, options: SlurmOptions) {
+    this.platform = platform;
+    this.#options = options;
   }
 
-  static async start(): Promise<SlurmCluster> {
+  static async start(options: SlurmOptions = {}): Promise<SlurmCluster> {
     const offerPackages = await requireTool('slurm');
     const platform = await AppPlatform.start();
-    const cluster = new SlurmCluster(platform);
+    const cluster = new SlurmCluster(platform, options);
     try {
       const hosts = new Map<string, Host>();
-      const prepare = async (host: Host): Promise<void> => expect(await host.run([offerPackages])).toMatchObject({ code: 0 });
-      for (const name of ['n1', 'n2', 'n3']) hosts.set(name, await platform.addNode(name, prepare));
-      for (const place of ['controller', 'g1', 'g2']) cluster.#hosts.set(place, hosts.get(await platform.allocate(place))!);
+      const prepare = async (host: Host): Promise<void> => {
+        expect(await host.run([offerPackages])).toMatchObject({ code: 0 });
+        await options.prepare?.(host);
+      };
+      const places = ['controller', 'g1', 'g2', ...(options.hasLogin === true ? ['login'] : [])];
+      for (const index of places.keys()) {
+        const name = `n${index + 1}`;
+        hosts.set(name, await platform.addNode(name, prepare));
+      }
+      for (const place of places) cluster.#hosts.set(place, hosts.get(await platform.allocate(place))!);
     } catch (error) {
       await platform[Symbol.asyncDispose]();
       throw error;
@@ -56,22 +75,38 @@ export class SlurmCluster implements AsyncDisposable {
 
   /** Deploys the cluster with these nodes, or changes it. */
   async want(...compute: Place[]): Promise<void> {
-    const placement = { controller_allocation_id: 'controller', compute_allocation_ids: compute };
-    // Control groups of this machine may be mixed ones, which Slurm does not use.
-    const parameters = { confinement: 'none', users: [{ name: 'ann', uid: 2001 }] };
-    const spec = { app: 'slurm', placement, parameters };
-    if ((await this.find()) === undefined) await this.#platform.deploy('lab', spec);
-    else await this.#instances().patch('lab', { type: 'merge', patch: { spec } });
+    await this.ask(...compute);
     const { metadata } = await this.#instances().get('lab');
+    const others = this.#options.hasLogin === true ? 2 : 1;
     await this.#settled((status) => {
       expect(status).toMatchObject({ observedGeneration: metadata.generation, state: 'running', lastOperation: { state: 'succeeded' } });
-      expect(status?.members?.total).toBe(compute.length + 1);
+      expect(status?.members?.total).toBe(compute.length + others);
     });
+  }
+
+  /** The same, without waiting for it. */
+  async ask(...compute: Place[]): Promise<void> {
+    await this.askWith({}, ...compute);
+  }
+
+  /** The same, with other parameters. */
+  async askWith(more: JsonObject, ...compute: Place[]): Promise<void> {
+    const login = this.#options.hasLogin === true ? { login_allocation_id: 'login' } : {};
+    const placement = { controller_allocation_id: 'controller', compute_allocation_ids: compute, ...login };
+    // Control groups of this machine may be mixed ones, which Slurm does not use.
+    const parameters = { confinement: 'none', users: [{ name: 'ann', uid: 2001 }], ...this.#options.parameters, ...more };
+    const spec = { app: 'slurm', placement, parameters };
+    if ((await this.find()) === undefined) await this.platform.deploy('lab', spec);
+    else await this.#instances().patch('lab', { type: 'merge', patch: { spec } });
   }
 
   /** Runs a command on the controller as the user ann. */
   ann(...command: string[]): Promise<string> {
-    return this.run('controller', 'setpriv', '--reuid=ann', '--regid=ann', '--init-groups', ...command);
+    return this.asAnn('controller', ...command);
+  }
+
+  asAnn(on: Place, ...command: string[]): Promise<string> {
+    return this.run(on, 'setpriv', '--reuid=ann', '--regid=ann', '--init-groups', ...command);
   }
 
   /** The jobs, each with its user and its state. */
@@ -84,7 +119,7 @@ export class SlurmCluster implements AsyncDisposable {
     const member = on === undefined ? undefined : (await this.member(on)).metadata.name;
     const spec = { instance: 'lab', type, ...(member !== undefined && { member }), ...(parameters && { parameters }) };
     const metadata = { generateName: `${type}-`, namespace };
-    const operations = this.#platform.tenant.resource<AppOperation>(appOperationKind).in(namespace);
+    const operations = this.platform.tenant.resource<AppOperation>(appOperationKind).in(namespace);
     const made = await operations.create(newObject(appOperationKind, { metadata, spec: spec as never }) as AppOperation);
     return vi.waitFor(async () => {
       const operation = await operations.get(made.metadata.name ?? '');
@@ -99,7 +134,7 @@ export class SlurmCluster implements AsyncDisposable {
   }
 
   async member(allocation: Place): Promise<AppMember> {
-    const members = await this.#platform.members();
+    const members = await this.platform.members();
     return members.find(({ spec }) => spec.allocation === allocation)!;
   }
 
@@ -109,7 +144,7 @@ export class SlurmCluster implements AsyncDisposable {
     expected: { readonly health: string; readonly message?: string },
     cause: () => Promise<unknown> = async () => {},
   ): Promise<void> {
-    const members = this.#platform.tenant.resource<AppMember>(appMemberKind).in(namespace);
+    const members = this.platform.tenant.resource<AppMember>(appMemberKind).in(namespace);
     const { items, metadata } = await members.list();
     await cause();
     const isSeen = ({ spec, status }: AppMember): boolean =>
@@ -157,22 +192,23 @@ export class SlurmCluster implements AsyncDisposable {
   remains(on: Place): Promise<string> {
     return this.shell(
       on,
-      `dpkg-query --show --showformat='\${Package}\\n' | grep -E 'slurm|munge'
+      `dpkg-query --show --showformat='\${Package}\\n' | grep -E 'slurm|munge|mariadb'
       grep -E '^(ann|slurm|munge):|capstan' /etc/passwd /etc/group /etc/hosts
       ls -d /home/ann /etc/munge /var/lib/slurm* /var/log/slurm* /var/lib/capstan-slurm /run/munge 2> /dev/null
       grep -l capstan /usr/sbin/policy-rc.d
       find /etc/systemd /etc/slurm -name '*slurm*' -o -name 'munge*' 2> /dev/null
       pgrep -a '^(slurm|munge)'
+      pgrep -a '^mariadb'
       true`,
     );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#platform[Symbol.asyncDispose]();
+    await this.platform[Symbol.asyncDispose]();
   }
 
   #instances() {
-    return this.#platform.instances();
+    return this.platform.instances();
   }
 
   async #settled(check: (status: AppInstance['status']) => void): Promise<void> {
