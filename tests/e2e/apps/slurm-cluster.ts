@@ -5,7 +5,7 @@ import { type Host, HostNetwork, requireTool, tool } from '@capstan/testbed';
 import { expect, vi } from 'vitest';
 import { AppPlatform } from './platform.ts';
 
-const patience = { timeout: 200_000, interval: 200 };
+const patience = { timeout: 280_000, interval: 200 };
 const namespace = 'default';
 /** The allocations, by their names. */
 export type Place = 'controller' | 'g1' | 'g2' | 'login';
