@@ -111,7 +111,7 @@ export class PlanRunner implements AsyncDisposable {
     const { content } = this.#registration.scripts().find((one) => one.name === name)!;
     const path = `/run/scripts/${name}`;
     host.write(path, content, 0o755);
-    const { code, stdout, stderr } = await host.run([path, ...args], { timeout: 280_000 });
+    const { code, stdout, stderr } = await host.run([path, ...args], { timeout: 600_000 });
     return { code, output: stdout + stderr };
   }
 
