@@ -5,6 +5,8 @@ import { apiPort } from './distribution.ts';
 const version = 'kubeadm.k8s.io/v1beta4';
 /** Where people put settings of their own, as patches of kubeadm. */
 const patches = { directory: '/etc/kubernetes/patches' };
+/** How long parts may take to start. The defaults of two to five minutes are too short for nodes that are busy; the deadline of the step is longer. */
+const timeouts = { etcdAPICall: '6m0s', controlPlaneComponentHealthCheck: '8m0s', kubeletHealthCheck: '8m0s', tlsBootstrap: '8m0s' };
 const socket = 'unix:///run/containerd/containerd.sock';
 
 /** The secret that encrypts the keys of the cluster while servers share them. */
@@ -52,6 +54,7 @@ function serverDocuments(request: ConfigRequest): object[] {
       localAPIEndpoint: { advertiseAddress: member.node.address, bindPort: apiPort },
       nodeRegistration: registration(request),
       certificateKey: `\${secret:${certificateKey}}`,
+      timeouts,
       // Agents get tokens of their own. kubeadm always makes one, so this one expires soon.
       bootstrapTokens: [
         { ttl: '1m0s', groups: ['system:bootstrappers:kubeadm:default-node-token'], usages: ['signing', 'authentication'] },
@@ -94,6 +97,7 @@ function joinDocument(request: ConfigRequest, server: string): object {
       },
     },
     nodeRegistration: registration(request),
+    timeouts,
     ...(member.component === 'server' && { controlPlane: { localAPIEndpoint, certificateKey: `\${secret:${certificateKey}}` } }),
     patches,
   };

@@ -54,7 +54,7 @@ test('agents join by a token of their own, and only if the server has the author
 
 test('the server leaves the settings of the kernel alone, takes pods, and has no lasting token', () => {
   expect(documents('deploy', 'lab-server-1')).toMatchObject([
-    { kind: 'InitConfiguration', nodeRegistration: { taints: [] }, bootstrapTokens: [{ ttl: '1m0s' }] },
+    { kind: 'InitConfiguration', nodeRegistration: { taints: [] }, bootstrapTokens: [{ ttl: '1m0s' }], timeouts: { etcdAPICall: '6m0s' } },
     { kind: 'ClusterConfiguration', kubernetesVersion: 'v1.34.1', networking: { podSubnet: '10.42.0.0/16' } },
     { kind: 'KubeProxyConfiguration', conntrack: { maxPerCore: 0 } },
   ]);
