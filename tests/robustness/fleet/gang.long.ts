@@ -1,4 +1,4 @@
-import { cpSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import type { GPUUnit } from '@capstan/api';
 import { type CommandResult, capstanProgram, HostNetwork, run } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
@@ -69,30 +69,23 @@ describeUnless(problem, 'a unit on two nodes', () => {
   test('runs one process for each GPU, which find each other as with torchrun', async () => {
     const environment = { KUBECONFIG: fleet.directory.join('tenant.kubeconfig') };
     cpSync(fleet.directory.join('data/admin.kubeconfig'), environment.KUBECONFIG);
+    // The program is uploaded to both nodes.
+    const work = fleet.directory.join('work');
+    mkdirSync(work);
+    writeFileSync(fleet.directory.join('work/train.py'), program);
     const capstan = async (...args: string[]): Promise<CommandResult> => {
-      const result = await fleet.network.run([process.execPath, capstanProgram, ...args], { timeout: 60_000, environment });
+      const result = await fleet.network.run([process.execPath, capstanProgram, ...args], {
+        timeout: 60_000,
+        environment,
+        directory: work,
+      });
       if (result.code !== 0) throw new Error(`capstan ${args.join(' ')}: ${result.stderr}`);
       return result;
     };
     await capstan('offering', 'create', 'whole', '--model', 'H200', '--gpus', '4', '--exclusive');
     await capstan('ws', 'use', 'root:main');
     await capstan('ws', 'create', 'gang', '--type', 'project', '--enter');
-    const words = [
-      'run',
-      '--offering',
-      'whole',
-      '--nodes',
-      '2',
-      '--network',
-      'host',
-      '--no-upload',
-      '--name',
-      'train',
-      '--',
-      python,
-      '-c',
-      program,
-    ];
+    const words = ['run', '--offering', 'whole', '--nodes', '2', '--network', 'host', '--name', 'train', '--', python, 'train.py'];
     const { stdout } = await vi.waitFor(() => capstan(...words), patience);
     // The output is that of the first node; the sum has come from both.
     expect(stdout.trimEnd().split('\n').sort()).toEqual([0, 1, 2, 3].map((rank) => `rank ${rank} of 8, sum 28`));

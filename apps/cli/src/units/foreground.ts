@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GPUUnit } from '@capstan/api';
+import type { GPUUnit, UnitMember } from '@capstan/api';
 import { ApiError, isNotFound } from '@capstan/client';
 import { Backoff } from '@capstan/machinery';
 import { exitCodes, Failure } from '../failure.ts';
@@ -87,18 +87,30 @@ export class Foreground {
     return 'ended';
   }
 
+  /** To every node that waits for files. */
   async #uploadWhenAwaited(): Promise<void> {
-    const { listing, progress } = this.#options;
+    const { listing } = this.#options;
     if (listing === undefined) return;
+    await this.#until((unit) => isOver(unit) || membersOf(unit).some(awaitsFiles) || isBeyondUpload(unit));
+    const all = membersOf(this.#latest);
+    // The first refusal ends the command, and the other uploads with it.
+    await Promise.all(all.map(({ rank, node }) => this.#uploadTo(listing, rank, all.length > 1 ? ` to ${node}` : '')));
+  }
+
+  async #uploadTo(listing: Listing, rank: number, where: string): Promise<void> {
+    const { progress } = this.#options;
+    const member = (unit: GPUUnit): UnitMember | undefined => membersOf(unit).find((one) => one.rank === rank);
     const early = new Backoff(earlyPauses);
     for (;;) {
-      await this.#until((unit) => isOver(unit) || awaitsFiles(unit) || isBeyondUpload(unit));
-      if (!awaitsFiles(this.#latest)) return;
+      await this.#until((unit) => isOver(unit) || isBeyondUpload(unit) || !isBeforeUpload(member(unit)));
+      const found = member(this.#latest);
+      if (isOver(this.#latest) || found === undefined || !awaitsFiles(found)) return;
       try {
         await sendFiles(this.#pod, {
           listing,
+          rank,
           signal: this.#over.signal,
-          onProgress: (text) => progress.show(text, { isFleeting: true }),
+          onProgress: (text) => progress.show(`${text}${where}`, { isFleeting: true }),
           onNotice: (text) => progress.say(text),
         });
         return;
@@ -248,8 +260,13 @@ const earlyPauses = { base: 20, max: 300 };
 
 const runsOf = ({ status }: GPUUnit): string => `${status?.run ?? 0} ${status?.restarts ?? 0}`;
 
-function awaitsFiles(unit: GPUUnit): boolean {
-  return !isOver(unit) && membersOf(unit).some(({ phase, reason }) => phase === 'Waiting' && reason === 'UploadMissing');
+function awaitsFiles({ phase, reason }: UnitMember): boolean {
+  return phase === 'Waiting' && reason === 'UploadMissing';
+}
+
+/** Whether a node has not come to the point where it waits for files. */
+function isBeforeUpload(member: UnitMember | undefined): boolean {
+  return member !== undefined && (member.phase === 'Pending' || (member.phase === 'Waiting' && !awaitsFiles(member)));
 }
 
 function isBeyondUpload(unit: GPUUnit): boolean {

@@ -23,11 +23,6 @@ export async function runUnit(command: readonly string[], flags: RunFlags): Prom
   const resources = resourcesOf(flags);
   if (flags.tty === true && flags.detach !== true && process.stdin.isTTY !== true)
     throw new Failure('usage', '--tty needs a terminal. Leave it out, or use --detach and "capstan attach" later.');
-  if ((flags.nodes ?? 1) > 1 && flags.upload)
-    throw new Failure(
-      'usage',
-      'files are uploaded to one node only. With --nodes, use --no-upload, and an image or a storage that has them.',
-    );
   const progress = new Progress({ isQuiet: flags.quiet === true });
   const found = flags.upload ? filesToUpload(process.cwd(), flags.maxUpload, progress) : undefined;
   const listing = found?.entries.length === 0 ? undefined : found;

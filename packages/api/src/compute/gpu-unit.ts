@@ -15,6 +15,8 @@ export type UnitPhase = (typeof unitPhases)[number];
 export const unitLabel = `${computeGroup}/unit`;
 /** The start that a Pod shows. Its spec cannot change, so another start has another Pod. */
 export const unitRunAnnotation = `${computeGroup}/run`;
+/** The nodes of the start by rank, separated by commas, if there are several. The Pod is on the first one. */
+export const unitNodesAnnotation = `${computeGroup}/nodes`;
 
 const member = object('The unit on one node.', {
   rank: integer('Rank among the nodes of the unit.', { minimum: 0 }),

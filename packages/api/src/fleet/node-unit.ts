@@ -111,3 +111,14 @@ export function nodeUnitName(unitUid: string, run: number): string {
 /** The containers of the Pod that shows a unit: the program, and the one that waits for uploaded files and reads a gzipped tar archive from its input. */
 export const unitContainer = 'unit';
 export const uploadContainer = 'upload';
+
+/** The same containers on another node of a unit: `unit-1` and `upload-1` are those on the second. */
+export function containerOfRank(container: string, rank: number): string {
+  return rank === 0 ? container : `${container}-${rank}`;
+}
+
+/** The container on its node, and the rank of the node, of a container of the Pod. */
+export function rankOfContainer(name: string): { readonly container: string; readonly rank: number } {
+  const [, container, rank] = /^(unit|upload)-([1-9]\d*)$/.exec(name) ?? [];
+  return container === undefined ? { container: name, rank: 0 } : { container, rank: Number(rank) };
+}

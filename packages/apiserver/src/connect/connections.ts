@@ -20,7 +20,7 @@ import type { OwnSubresource } from './own-subresource.ts';
 import { servePortForward } from './port-forward.ts';
 import { ReverseProxy } from './proxy.ts';
 import { isAway, type StoredLogs } from './stored-logs.ts';
-import { findObject, nodeNameOf, type Reach, reachNode } from './target.ts';
+import { findObject, placeOfContainer, type Reach, reachNode } from './target.ts';
 
 export interface ConnectionsOptions extends Reach {
   readonly cache: WatchCache;
@@ -109,12 +109,12 @@ export class Connections implements Disposable {
   async #servePod(stream: OpenStream, context: RequestContext, { pod, resource }: { pod: KubeObject; resource: Resource }): Promise<void> {
     const { subresource, name, query } = context.info;
     const { kubelets } = this.#options;
-    const container = subresource === 'portforward' ? '' : containerOf(pod, query.get('container') ?? '');
-    const node = nodeNameOf(pod);
+    const asked = subresource === 'portforward' ? '' : containerOf(pod, query.get('container') ?? '');
+    const { node, container } = placeOfContainer(pod, asked);
     // A pod without a node has not logged anything yet.
     if (node === '' && subresource === 'log') return stream.exchange.send({ code: 204, type: '', body: '' });
     if (node === '') throw status.badRequest(`pod ${name} does not have a host assigned`);
-    if (subresource === 'log') return this.#serveLog(stream, context, { pod, resource, container });
+    if (subresource === 'log') return this.#serveLog(stream, context, { pod, resource, node, container });
     const target = await reachNode(this.#options, context, { name: node, resource });
     if (subresource === 'portforward') return servePortForward(kubelets, { stream, context, pod, target });
     return serveCommand(kubelets, { stream, context, pod, container, target });
@@ -124,14 +124,14 @@ export class Connections implements Disposable {
   async #serveLog(
     stream: OpenStream,
     context: RequestContext,
-    { pod, resource, container }: { pod: KubeObject; resource: Resource; container: string },
+    { pod, resource, node, container }: { pod: KubeObject; resource: Resource; node: string; container: string },
   ): Promise<void> {
     try {
-      const target = await reachNode(this.#options, context, { name: nodeNameOf(pod), resource });
+      const target = await reachNode(this.#options, context, { name: node, resource });
       await serveLog(this.#options, { stream, context, pod, container, target });
     } catch (error) {
       if (stream.exchange.answered || !isAway(error)) throw error;
-      const stored = await this.#options.storedLogs?.open({ pod, container, context, signal: stream.signal });
+      const stored = await this.#options.storedLogs?.open({ pod, node, container, context, signal: stream.signal });
       if (stored === undefined) throw error;
       await sendLog(stream, stored);
     }

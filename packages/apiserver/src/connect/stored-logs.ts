@@ -7,6 +7,8 @@ export interface StoredLogs {
   /** The output as the request wants it; undefined if there is none. */
   open(request: {
     readonly pod: KubeObject;
+    /** Where the container runs. */
+    readonly node: string;
     readonly container: string;
     readonly context: RequestContext;
     readonly signal: AbortSignal;

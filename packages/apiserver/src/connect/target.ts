@@ -1,4 +1,4 @@
-import { rootCluster } from '@capstan/api';
+import { rankOfContainer, rootCluster, unitLabel, unitNodesAnnotation } from '@capstan/api';
 import { fieldsOf, type KubeObject, status, textOf } from '@capstan/machinery';
 import type { NodeConnection } from '@capstan/streams';
 import type { RequestContext } from '../registry/context.ts';
@@ -30,6 +30,15 @@ export function findObject(
 
 /** The node that a pod is assigned to; empty if it has none. */
 export const nodeNameOf = (pod: KubeObject): string => textOf(fieldsOf(pod['spec'])['nodeName']);
+
+/** Where a container runs: on the node of its pod, except for those of a unit on several nodes. */
+export function placeOfContainer(pod: KubeObject, container: string): { readonly node: string; readonly container: string } {
+  const { labels, annotations } = pod.metadata;
+  const nodes = labels?.[unitLabel] === undefined ? undefined : annotations?.[unitNodesAnnotation]?.split(',');
+  const there = rankOfContainer(container);
+  const node = nodes?.[there.rank];
+  return node === undefined ? { node: nodeNameOf(pod), container } : { node, container: there.container };
+}
 
 /**
  * Finds a node. The server dials only nodes of the root workspace: elsewhere tenants write nodes themselves, and an address of their choice

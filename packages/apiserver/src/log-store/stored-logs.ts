@@ -3,7 +3,6 @@ import { nodeUnitName, unitContainer, unitLabel, unitRunAnnotation } from '@caps
 import { type KubeObject, status } from '@capstan/machinery';
 import { logOptions, readLog } from '@capstan/streams';
 import type { StoredLogs } from '../connect/stored-logs.ts';
-import { nodeNameOf } from '../connect/target.ts';
 import { placesOfUnit, type UnitRun } from './places.ts';
 import type { Readers } from './readers.ts';
 import type { LogStore } from './store.ts';
@@ -59,11 +58,11 @@ const passedOn = ['previous', 'timestamps', 'sinceSeconds', 'sinceTime', 'tailLi
 /** Output of pods that show units, from the store of this server or of another. The platform writes these pods, so they say which start of which unit they show. */
 export function storedLogs(reader: LogReader, others: OtherStores | undefined): StoredLogs {
   return {
-    async open({ pod, container, context, signal }) {
+    async open({ pod, node, container, context, signal }) {
       const nodeUnit = nodeUnitOf(pod);
       if (nodeUnit === undefined || container !== unitContainer) return undefined;
       const { cluster, info } = context;
-      const place = { cluster, namespace: pod.metadata.namespace ?? '', nodeUnit, node: nodeNameOf(pod) };
+      const place = { cluster, namespace: pod.metadata.namespace ?? '', nodeUnit, node };
       const own = await reader.open(place, info.query, signal);
       if (own !== undefined || others === undefined) return own;
       const query = new URLSearchParams();

@@ -1,4 +1,13 @@
-import { type GPUUnit, type UnitMember, unitContainer, unitLabel, unitRunAnnotation, uploadContainer } from '@capstan/api';
+import {
+  containerOfRank,
+  type GPUUnit,
+  type UnitMember,
+  unitContainer,
+  unitLabel,
+  unitNodesAnnotation,
+  unitRunAnnotation,
+  uploadContainer,
+} from '@capstan/api';
 import { withController } from '@capstan/controller';
 import { formatTime, isObject, type Json, type JsonObject, type KubeObject } from '@capstan/machinery';
 import { addressOf } from './nodes.ts';
@@ -11,11 +20,15 @@ export function isOfRun({ metadata }: KubeObject, { status }: GPUUnit): boolean 
   return metadata.annotations?.[unitRunAnnotation] === String(status?.run);
 }
 
-/** The Pod that shows a unit to tools that know Pods only: the program on its first node. Nothing schedules or runs it. */
+/**
+ * The Pod that shows a unit to tools that know Pods only: the program on its first node, and one more container for each other node. Nothing schedules
+ * or runs it.
+ */
 export function podFor({ unit, nodeUnits }: Scene): KubeObject {
   const { name = '', namespace = '' } = unit.metadata;
   const { spec, status } = unit;
-  const [first] = status?.members ?? [];
+  const members = status?.members ?? [];
+  const [first] = members;
   const shown = nodeUnits.find((one) => one.spec.run === status?.run && one.spec.rank === 0)?.spec;
   const { image = nodeImage } = spec;
   const limits = {
@@ -23,8 +36,8 @@ export function podFor({ unit, nodeUnits }: Scene): KubeObject {
     ...(shown !== undefined && shown.memory > 0 && { memory: memoryText(shown.memory) }),
     ...(shown !== undefined && shown.devices.length > 0 && { 'capstan.dev/gpu': String(shown.devices.length) }),
   };
-  const container = {
-    name: unitContainer,
+  const containerOn = (rank: number): object => ({
+    name: containerOfRank(unitContainer, rank),
     image,
     imagePullPolicy: 'IfNotPresent',
     ...(spec.command && { command: spec.command }),
@@ -35,7 +48,15 @@ export function podFor({ unit, nodeUnits }: Scene): KubeObject {
     env: (spec.env ?? []).flatMap((one) => (one.value === undefined ? [] : [{ name: one.name, value: one.value }])),
     ports: (spec.ports ?? []).map((one) => ({ containerPort: one.port, ...(isPortName(one.name) && { name: one.name }) })),
     resources: { limits, requests: limits },
-  };
+  });
+  const ranks = members.length === 0 ? [0] : members.map(({ rank }) => rank);
+  const uploads = ranks.map((rank) => ({
+    name: containerOfRank(uploadContainer, rank),
+    image,
+    stdin: true,
+    stdinOnce: true,
+    command: ['upload'],
+  }));
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -43,13 +64,17 @@ export function podFor({ unit, nodeUnits }: Scene): KubeObject {
       name,
       namespace,
       labels: { ...unit.metadata.labels, [unitLabel]: labelValue(name) },
-      annotations: { [unitRunAnnotation]: String(status?.run), 'kubectl.kubernetes.io/default-container': unitContainer },
+      annotations: {
+        [unitRunAnnotation]: String(status?.run),
+        'kubectl.kubernetes.io/default-container': unitContainer,
+        ...(members.length > 1 && { [unitNodesAnnotation]: members.map(({ node }) => node).join(',') }),
+      },
     },
     spec: {
       nodeName: first?.node ?? '',
       restartPolicy: spec.restartPolicy,
-      containers: [container],
-      ...(spec.upload && { initContainers: [{ name: uploadContainer, image, stdin: true, stdinOnce: true, command: ['upload'] }] }),
+      containers: ranks.map(containerOn),
+      ...(spec.upload && { initContainers: uploads }),
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       // There is no kubelet that would confirm its end.
@@ -77,11 +102,16 @@ export function podStatus({ unit, node, now }: Pick<Scene, 'unit' | 'node' | 'no
   const member: UnitMember = status?.members?.[0] ?? { rank: 0, node: '', phase: 'Pending' };
   const phase = podPhase(unit, member);
   const isUnknown = status?.phase === 'Unknown';
-  const facts: PodFacts = {
-    phase,
-    isUploading: spec.upload && phase === 'Pending' && ['Pending', 'Waiting'].includes(member.phase),
-    isReady: phase === 'Running' && member.ready === true && !isUnknown,
+  const factsOf = (one: UnitMember): PodFacts => {
+    const phaseThere = one === member ? phase : podPhase(unit, one);
+    return {
+      phase: phaseThere,
+      isUploading: spec.upload && phaseThere === 'Pending' && ['Pending', 'Waiting'].includes(one.phase),
+      isReady: phaseThere === 'Running' && one.ready === true && !isUnknown,
+    };
   };
+  const facts = factsOf(member);
+  const members = status?.members?.length ? status.members : [member];
   const before = storedStatus(pod);
   const address = addressOf(node(member.node), '');
   const podIP = member.address ?? (spec.network === 'Host' ? address : '');
@@ -95,8 +125,8 @@ export function podStatus({ unit, node, now }: Pick<Scene, 'unit' | 'node' | 'no
     ...(isIp(address) && { hostIP: address, hostIPs: [{ ip: address }] }),
     ...(isIp(podIP) && { podIP, podIPs: [{ ip: podIP }] }),
     ...(startTime !== undefined && { startTime }),
-    ...(spec.upload && { initContainerStatuses: [uploadStatus(unit, pod, facts)] }),
-    containerStatuses: [containerStatus(unit, member, facts)],
+    ...(spec.upload && { initContainerStatuses: members.map((one) => uploadStatus(unit, pod, { ...factsOf(one), rank: one.rank })) }),
+    containerStatuses: members.map((one) => containerStatus(unit, one, factsOf(one))),
     ...(reason !== undefined && { reason }),
     ...(message !== undefined && { message }),
   };
@@ -115,7 +145,7 @@ function withoutNull(value: Json): Json {
 
 function containerStatus({ spec }: GPUUnit, member: UnitMember, { phase, isReady }: PodFacts): JsonObject {
   return {
-    name: unitContainer,
+    name: containerOfRank(unitContainer, member.rank),
     image: spec.image ?? nodeImage,
     imageID: '',
     ...(member.container !== undefined && { containerID: `capstan://${member.container}` }),
@@ -127,10 +157,14 @@ function containerStatus({ spec }: GPUUnit, member: UnitMember, { phase, isReady
   };
 }
 
-function uploadStatus({ spec }: GPUUnit, { metadata }: KubeObject, { isUploading }: PodFacts): JsonObject {
+function uploadStatus(
+  { spec }: GPUUnit,
+  { metadata }: KubeObject,
+  { isUploading, rank }: PodFacts & { readonly rank: number },
+): JsonObject {
   const startedAt = timeOf(metadata.creationTimestamp) ?? '';
   return {
-    name: uploadContainer,
+    name: containerOfRank(uploadContainer, rank),
     image: spec.image ?? nodeImage,
     imageID: '',
     ready: !isUploading,

@@ -1,4 +1,4 @@
-import { type GPUUnit, type NodeUnit, unitLabel } from '@capstan/api';
+import { type GPUUnit, type NodeUnit, unitLabel, unitNodesAnnotation } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import { fleet as wholeFleet } from '@capstan/fleet';
@@ -157,6 +157,23 @@ describe('a unit', () => {
     await eventually(async () => expect(await tenant.isGone('deleting')).toBe(true));
     await released(unit);
     expect(await ignoring(pods().get('deleting'), isNotFound)).toBeUndefined();
+  });
+
+  test('on several nodes has a container on each in its Pod, and waits for files on each', async () => {
+    await fleet.makePool('wide', { nodes: 2, gpus: 1 });
+    const unit = await tenant.create('wide', { offering: 'wide', nodes: 2, upload: true });
+    const nodeUnits = await started(unit, 2);
+    for (const nodeUnit of nodeUnits) await fleet.report(nodeUnit, { phase: 'Waiting', reason: 'UploadMissing' });
+    await eventually(async () =>
+      expect(await pods().get('wide')).toMatchObject({
+        metadata: { annotations: { [unitNodesAnnotation]: expect.stringMatching(/^wide-\d,wide-\d$/) } },
+        spec: { initContainers: [{ name: 'upload' }, { name: 'upload-1' }], containers: [{ name: 'unit' }, { name: 'unit-1' }] },
+        status: {
+          initContainerStatuses: [{ state: { running: {} } }, { state: { running: {} } }],
+          containerStatuses: [{ name: 'unit' }, { name: 'unit-1' }],
+        },
+      }),
+    );
   });
 
   test('is shown as a Pod with its name', async () => {

@@ -1,6 +1,6 @@
 import { Readable, Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { uploadContainer } from '@capstan/api';
+import { containerOfRank, uploadContainer } from '@capstan/api';
 import { writeArchive } from '../../archive/write.ts';
 import { Failure } from '../../failure.ts';
 import { RemoteCommand, sendInput } from '../streams/command.ts';
@@ -13,13 +13,15 @@ const level = 3;
 
 export interface SendOptions {
   readonly listing: Listing;
+  /** Of the node. */
+  readonly rank: number;
   readonly signal: AbortSignal;
   readonly onProgress: (text: string) => void;
   readonly onNotice: (text: string) => void;
 }
 
 /** Sends the files to the container that waits for them. If the connection breaks, it can be repeated: the node takes all files or none. */
-export async function sendFiles(pod: UnitPod, { listing, signal, onProgress, onNotice }: SendOptions): Promise<void> {
+export async function sendFiles(pod: UnitPod, { listing, rank, signal, onProgress, onNotice }: SendOptions): Promise<void> {
   let complaint = '';
   const output = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -27,7 +29,7 @@ export async function sendFiles(pod: UnitPod, { listing, signal, onProgress, onN
       done();
     },
   });
-  const query = { container: uploadContainer, stdin: true, stdout: true, stderr: true, tty: false };
+  const query = { container: containerOfRank(uploadContainer, rank), stdin: true, stdout: true, stderr: true, tty: false };
   const command = await RemoteCommand.begin(pod, query, { signal, stdout: output, stderr: output });
   let sent = 0;
   const archive = writeArchive({
