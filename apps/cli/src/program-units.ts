@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { examples } from './help.ts';
 import { outputFormats } from './output.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
+import type { CopyFlags } from './units/copy.ts';
 import type { RemoveFlags, StopFlags, WaitFlags } from './units/lifecycle.ts';
 import type { ListFlags } from './units/list.ts';
 import type { LogFlags } from './units/logs.ts';
@@ -24,6 +25,9 @@ export const repeated = (flags: string, what: string): Option =>
 const numbered = (flags: string, what: string): Option => new Option(flags, what).argParser(wholeNumber);
 const outputOption = (): Option =>
   new Option('-o, --output <format>', 'how to print it (default: a table)').choices([...outputFormats, 'name']);
+
+export const continueOption = (): Option =>
+  new Option('-c, --continue', 'go on with a copy that was cut: files with the same size and time are not sent again');
 
 /** A command on units, with the flags that all of them have. */
 export function addCommand(program: Command, name: string, description: string): Command {
@@ -166,6 +170,7 @@ function addStreams(program: Command): void {
       process.exitCode = await (await import('./units/shell.ts')).attachTo(name, flags);
     });
   addCommand(program, 'cp <source> <target>', 'Copy a file or folder into a running unit, or out of one.')
+    .addOption(continueOption())
     .addHelpText(
       'after',
       examples(
@@ -174,7 +179,7 @@ function addStreams(program: Command): void {
         ['capstan cp ./a:b train-1f2e:x', 'a path here with a colon begins with ./ or /'],
       ),
     )
-    .action(async (source: string, target: string, flags: UnitFlags) => (await import('./units/copy.ts')).copy(source, target, flags));
+    .action(async (source: string, target: string, flags: CopyFlags) => (await import('./units/copy.ts')).copy(source, target, flags));
   addCommand(program, 'port-forward <unit> [ports...]', 'Make ports of a unit reachable from this machine.')
     .addOption(new Option('--address <address>', 'address to listen on').default('127.0.0.1'))
     .addHelpText(

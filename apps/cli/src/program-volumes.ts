@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { examples } from './help.ts';
 import { outputFormats } from './output.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
+import { continueOption } from './program-units.ts';
 import type { UnitFlags, UnitOutputFlags } from './units/units.ts';
 import type { FileFlags } from './volumes/files.ts';
 import type { SnapshotFlags } from './volumes/snapshots.ts';
@@ -111,6 +112,7 @@ function addFiles(command: Making): void {
     new Option('--offering <name>', 'for a volume that is on no node yet: one of the nodes of this offering gets it');
   command('cp <source> <target>', 'Copy a file or folder into a volume, or out of one.')
     .addOption(offering())
+    .addOption(continueOption())
     .addHelpText(
       'after',
       examples(

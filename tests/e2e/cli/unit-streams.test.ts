@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child, capstanProgram, run, temporaryDirectory } from '@capstan/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startCutLine } from '../support/cut-line.ts';
 import { startUnitServer, type UnitServer } from '../support/unit-server.ts';
 
 const running = { phase: 'Running', members: [{ rank: 0, node: 'n1', phase: 'Running' }], startedAt: '2026-01-01T00:00:00Z' };
@@ -17,7 +18,7 @@ describe('streams of units', { timeout: 60_000 }, () => {
   let units: UnitServer;
   const environment = (): Record<string, string> => ({ HOME: home.path, KUBECONFIG: units.server.kubeconfig });
   const capstan = (args: readonly string[], input = '') =>
-    run(process.execPath, [capstanProgram, ...args], { environment: environment(), directory: home.path, input, timeout: 30_000 });
+    run(process.execPath, [capstanProgram, ...args], { environment: environment(), directory: home.path, input, timeout: 90_000 });
   const start = (...args: string[]): Child =>
     new Child(`capstan ${args[0]}`, [process.execPath, capstanProgram, ...args], { environment: environment(), directory: home.path });
 
@@ -117,6 +118,48 @@ describe('streams of units', { timeout: 60_000 }, () => {
     symlinkSync('/etc', join(units.inside, 'copied/out'));
     const warned = await capstan(['cp', 'web:copied', 'again']);
     expect([warned.code, warned.stderr]).toEqual([0, expect.stringContaining('Not copied: copied/out: it leads out of the folder')]);
+  });
+
+  test('cp goes on where the connection was cut, in both directions', async () => {
+    const bytes = randomBytes(8_000_000);
+    mkdirSync(home.join('cut'));
+    for (const [name, content] of [
+      ['a', 'before'],
+      ['b', bytes],
+      ['c', 'after'],
+    ] as const)
+      writeFileSync(home.join('cut', name), content);
+    const { hostname, port } = new URL(/server: (\S+)/.exec(readFileSync(units.server.kubeconfig, 'utf8'))![1]!);
+    await using line = await startCutLine({ host: hostname, port: Number(port) });
+    const kubeconfig = home.join('through-the-line');
+    writeFileSync(kubeconfig, readFileSync(units.server.kubeconfig, 'utf8').replaceAll(`:${port}`, `:${line.port}`));
+    const copy = async (...args: string[]): Promise<void> => {
+      line.cutAfter(6_000_000);
+      const { code, stderr } = await capstan(['cp', '--kubeconfig', kubeconfig, ...args]);
+      expect([code, stderr]).toEqual([0, expect.stringContaining('Going on where it broke')]);
+      // From the start, it would be 14 MB.
+      expect(line.carried()).toBeLessThan(12_000_000);
+    };
+    await copy('cut', 'web:arrived');
+    expect(readFileSync(join(units.inside, 'arrived/b')).equals(bytes)).toBe(true);
+    expect(readFileSync(join(units.inside, 'arrived/c'), 'utf8')).toBe('after');
+    const modified = (path: string): number => Math.floor(statSync(path).mtimeMs / 1000);
+    expect(modified(join(units.inside, 'arrived/b'))).toBe(modified(home.join('cut/b')));
+    await copy('web:arrived', 'returned');
+    for (const name of ['a', 'b', 'c']) expect(readFileSync(home.join('returned', name))).toEqual(readFileSync(home.join('cut', name)));
+  }, 180_000);
+
+  test('cp --continue goes on with a copy of an earlier command, and sends a file again whose start differs', async () => {
+    const bytes = randomBytes(2_000_000);
+    writeFileSync(home.join('big'), bytes);
+    for (const start of [bytes.subarray(0, 1_200_000), randomBytes(1_200_000)]) {
+      writeFileSync(join(units.inside, 'big'), start);
+      expect(await capstan(['cp', '--continue', 'big', 'web:big'])).toMatchObject({ code: 0 });
+      expect(readFileSync(join(units.inside, 'big')).equals(bytes)).toBe(true);
+      writeFileSync(home.join('fetched'), start);
+      expect(await capstan(['cp', '--continue', 'web:big', 'fetched'])).toMatchObject({ code: 0 });
+      expect(readFileSync(home.join('fetched')).equals(bytes)).toBe(true);
+    }
   });
 
   test('port-forward serves several connections, and goes on after the server was restarted', async () => {

@@ -3,7 +3,9 @@ import { posix } from 'node:path';
 import { type GPUUnit, storageHelper, storageHelperRoot, storageSource } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import { Failure } from '../failure.ts';
-import { download, placeOf, upload } from '../units/copy.ts';
+import { placeOf } from '../units/copy.ts';
+import { download } from '../units/copying/download.ts';
+import { upload } from '../units/copying/upload.ts';
 import { Progress } from '../units/progress.ts';
 import { interrupted, onInterrupt } from '../units/signals.ts';
 import { isOver, outcomeOf, phaseOf, progressOf } from '../units/state.ts';
@@ -15,6 +17,7 @@ import { findVolume } from './volumes.ts';
 
 export interface FileFlags extends UnitFlags {
   readonly offering?: string;
+  readonly continue?: boolean;
 }
 
 /** Copies a file or folder into a volume, or out of one. */
@@ -27,7 +30,7 @@ export async function copyVolume(from: string, to: string, flags: FileFlags): Pr
     );
   const name = (source.unit ?? target.unit)!;
   await withHelper(name, { ...flags, readOnly: target.unit === undefined }, async (pod, progress) => {
-    const copying = { pod, progress };
+    const copying = { pod, progress, isContinued: flags.continue };
     if (target.unit === undefined) await download(copying, inVolume(source.path), target.path);
     else await upload(copying, source.path, inVolume(target.path));
   });
