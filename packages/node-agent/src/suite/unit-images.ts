@@ -97,22 +97,23 @@ export function unitImagesSuite(tested: ImagesUnderTest): void {
     });
   });
 
-  test('a unit with a network of its own reaches neither the node nor other units', async () => {
+  test('a unit with a network of its own reaches neither the node, nor services for machines, nor other units', async () => {
     const nft = await tool('nft');
     const problem = 'missing' in nft ? nft.missing : await NetworkNamespace.problem();
     if (problem !== undefined) return console.warn(`skipped: ${problem}`);
-    await using node = await NetworkNamespace.create(['198.51.100.2']);
+    await using node = await NetworkNamespace.create(['198.51.100.2', '169.254.169.254']);
     const [program, ...args] = node.command(...echoServer(7001, 'INADDR_ANY'));
     const server = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(server.stdout, 'data');
     try {
       const programs = programFolder(directory.join('network'), { nft: (nft as { path: string }).path });
+      const targets = ['198.51.100.2:7001', '169.254.169.254:7001', '127.0.0.1:7001'];
       const harness = join(drivers, 'network-harness.ts');
       const places = [directory.join('isolated'), tested.socket(), `${programs}:/usr/sbin:/sbin:/usr/bin:/bin`, image];
-      const [first, ...rest] = node.command(process.execPath, harness, ...places, '198.51.100.2:7001', '127.0.0.1:7001');
+      const [first, ...rest] = node.command(process.execPath, harness, ...places, ...targets);
       const report = JSON.parse(await output(first, rest)) as { address: string; reached: string[]; routes: string[] };
       expect(report.address).toMatch(/^[\d.]+$/);
-      expect(report.reached).toEqual(['198.51.100.2:7001 closed', '127.0.0.1:7001 closed', `${report.address}:7003 closed`]);
+      expect(report.reached).toEqual([...targets, `${report.address}:7003`].map((target) => `${target} closed`));
       // A heading, the way out, and the bridge.
       expect(report.routes[0]?.trim()).toBe('3');
       expect(report.routes.filter((line) => !/localhost|routes/.test(line))).toEqual(['3']);
