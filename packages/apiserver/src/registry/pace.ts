@@ -45,7 +45,17 @@ export class Pace {
       const part = parts.next();
       if (part.done) return part.value;
       const pausing = this.pause();
-      if (pausing !== undefined) return pausing.then(() => this.run(parts));
+      if (pausing !== undefined) return this.#continue(parts, pausing);
+    }
+  }
+
+  async #continue<Result>(parts: Parts<Result>, first: Promise<void>): Promise<Result> {
+    await first;
+    for (;;) {
+      const part = parts.next();
+      if (part.done) return part.value;
+      const pausing = this.pause();
+      if (pausing !== undefined) await pausing;
     }
   }
 
