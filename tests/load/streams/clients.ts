@@ -4,10 +4,8 @@ import type { Connection } from '@capstan/testbed';
 import { WebSocket } from 'ws';
 import { requestText, secureContext } from '../client/connection.ts';
 
-const batch = 50;
-
 /** Opens many streams, some at a time. */
-export async function openMany<Stream>(count: number, open: () => Promise<Stream>): Promise<Stream[]> {
+export async function openMany<Stream>(count: number, open: () => Promise<Stream>, batch = 50): Promise<Stream[]> {
   const all: Stream[] = [];
   while (all.length < count) all.push(...(await Promise.all(Array.from({ length: Math.min(batch, count - all.length) }, open))));
   return all;

@@ -9,11 +9,13 @@ export interface IdleOrder {
   readonly count: number;
 }
 
+/** Few, since other processes do the same. */
+const atOnce = 10;
 /** Kept, so that they stay open until this process ends. */
 const open: WebSocket[] = [];
 
 process.on('message', ({ address, path, count }: IdleOrder) => {
-  openMany(count, webSocketOpener(address, path)).then(
+  openMany(count, webSocketOpener(address, path), atOnce).then(
     (opened) => {
       open.push(...opened);
       process.send!({ opened: opened.length });

@@ -16,6 +16,8 @@ export interface OpenStreamsOptions {
   readonly now?: () => number;
 }
 
+/** Made once: each would have a stack, which takes longer to write down than most streams take to end. */
+const over = new Error('the stream is over');
 /** How long a stream may take to say goodbye when the server stops, in milliseconds: less than the listener waits for connections. */
 const grace = 1_000;
 
@@ -43,13 +45,13 @@ export class OpenStreams implements Disposable {
     const [read, written] = [socket.bytesRead, socket.bytesWritten];
     const began = this.#now();
     this.#open.set(stream, stop);
-    exchange.onClose(() => stop.abort());
-    if (this.#isStopping || exchange.closed) stop.abort();
+    exchange.onClose(() => stop.abort(over));
+    if (this.#isStopping || exchange.closed) stop.abort(over);
     try {
       await serving(stream);
     } finally {
       this.#open.delete(stream);
-      stop.abort();
+      stop.abort(over);
       const isWhole = exchange.code === 101;
       if (exchange.answered) {
         exchange.annotations = {
@@ -65,10 +67,10 @@ export class OpenStreams implements Disposable {
   [Symbol.dispose](): void {
     this.#isStopping = true;
     for (const [stream, stop] of this.#open) {
-      if (stream.goAway === undefined) stop.abort();
+      if (stream.goAway === undefined) stop.abort(over);
       else {
         stream.goAway();
-        setTimeout(() => stop.abort(), grace).unref();
+        setTimeout(() => stop.abort(over), grace).unref();
       }
     }
   }
