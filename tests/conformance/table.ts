@@ -46,7 +46,7 @@ export function nodesPage(columns: readonly Column[]): string {
     '',
     'Two real kubelets 1.34 with containerd join with a bootstrap token, in network namespaces, beside a real kube-scheduler, kube-proxies in nftables mode,',
     'CoreDNS, and a kube-controller-manager without the controllers that Capstan has itself. The images of the specs are made from busybox and',
-    "Kubernetes' own test program, without a registry, so specs that need another image fail.",
+    'programs of Kubernetes, without a registry.',
     '',
     ...resultsTable('Spec', columns),
     '',
