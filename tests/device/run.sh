@@ -24,7 +24,7 @@ until_true() {
 has() { grep -q -- "$1" "$2"; }
 
 section machine
-{ uname -a; . /etc/os-release; echo "$PRETTY_NAME"; echo "first process: $(cat /proc/1/comm)"; mount | grep cgroup; systemctl --version | head -1; nvidia-smi -L; command -v node curl ip nft podman python3; } 2>&1 | tee -a "$log"
+{ uname -a; . /etc/os-release; echo "$PRETTY_NAME"; echo "first process: $(cat /proc/1/comm)"; mount | grep cgroup; systemctl --version | head -1; nvidia-smi -L; for name in node curl ip nft podman python3; do command -v $name; done; } 2>&1 | tee -a "$log"
 
 section 'the archive alone'
 mkdir -p "$work/agent"
