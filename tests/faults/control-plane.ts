@@ -10,6 +10,7 @@ const silent = 4;
 
 const settings = (address: string): string => `apiserver:
   listen: { host: ${address}, port: ${port}, names: [127.0.0.1] }
+  runtimeConfig: { admissionregistration.k8s.io/v1beta1: true }
 platformControllers:
   nodes: { silentSeconds: ${silent} }
 `;

@@ -10,7 +10,7 @@ export interface Patience {
 export async function eventually<T>(
   subject: string,
   ask: () => Promise<T | undefined>,
-  { within = 60_000, every = 100 }: Patience = {},
+  { within = 180_000, every = 100 }: Patience = {},
 ): Promise<T> {
   let last: unknown;
   for (const end = Date.now() + within; Date.now() < end; await sleep(every)) {

@@ -2,12 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { agentFolder, type NodeWorld } from './node-world.ts';
 import type { World } from './world.ts';
 
+/** A node with its agent, and the control plane that it belongs to. */
+export type FaultyNode = Pick<NodeWorld, 'plane' | 'host' | 'agent' | 'startAgent' | 'nodeIs'>;
+
 /** Something that can go wrong in the steps of every app. */
 export interface CommonFault {
   readonly name: string;
-  readonly inject: (world: NodeWorld) => Promise<void>;
-  readonly recover: (world: NodeWorld) => Promise<void>;
+  readonly inject: (node: FaultyNode) => Promise<void>;
+  readonly recover: (node: FaultyNode) => Promise<void>;
   readonly needsClock?: boolean;
+  /** Whether it hits the control plane, however many nodes there are. */
+  readonly hitsPlane?: true;
 }
 
 /** Something that goes wrong while a step runs. */
@@ -52,8 +57,8 @@ export const commonFaults: readonly CommonFault[] = [
       await world.nodeIs('True');
     },
   },
-  { name: 'control plane killed', inject: ({ plane }) => plane.kill(), recover: ({ plane }) => plane.start() },
-  { name: 'controllers killed', inject: ({ plane }) => plane.killControllers(), recover: nothing },
+  { name: 'control plane killed', hitsPlane: true, inject: ({ plane }) => plane.kill(), recover: ({ plane }) => plane.start() },
+  { name: 'controllers killed', hitsPlane: true, inject: ({ plane }) => plane.killControllers(), recover: nothing },
   {
     name: 'disk full',
     inject: async ({ host }) => host.fillDisk(agentFolder),

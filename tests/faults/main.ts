@@ -6,15 +6,18 @@ import { type Cell, runCell, steps } from './cell.ts';
 import { clusterFaults, runColumn } from './cluster-column.ts';
 import { ClusterWorld, clusterProblem, type Program } from './cluster-world.ts';
 import { faults } from './faults.ts';
-import { clusterPart, isWrong, page, textOf, withPart } from './table.ts';
+import { runFault, slurmFaults } from './slurm/run.ts';
+import { SlurmWorld } from './slurm/world.ts';
+import { clusterPart, isWrong, page, slurmPart, textOf, withPart } from './table.ts';
 import { World } from './world.ts';
 
 const usage = `Lets things go wrong in every step of an app, and prints what became of it.
 
-  npm run faults [-- --app ledger|k3s|rke2] [--step NAME]... [--fault WORDS]... [--record]
+  npm run faults [-- --app ledger|k3s|rke2|slurm] [--step NAME]... [--fault WORDS]... [--record]
 
---app     ledger by default: a small app whose steps can be held. k3s or rke2: a cluster with a server
---step    only this step: ${steps.map(({ name }) => name).join(', ')}; may be repeated. Not for clusters
+--app     ledger by default: a small app whose steps can be held. k3s or rke2: a cluster with a server.
+          slurm: a controller and a node
+--step    only this step: ${steps.map(({ name }) => name).join(', ')}; may be repeated. Only for the ledger
 --fault   only faults whose names contain these words; may be repeated
 --record  write the table to docs/apps-faults.md
 
@@ -41,6 +44,7 @@ async function main(): Promise<number> {
     return 1;
   }
   const clock = !('missing' in (await tool('faketime')));
+  if (values.app === 'slurm') return slurm(clock);
   if (values.app !== 'ledger') return clusters(values.app, clock);
   const cells: Cell[] = [];
   await using world = await World.start({ clock });
@@ -54,7 +58,7 @@ async function main(): Promise<number> {
 }
 
 async function clusters(app: string, clock: boolean): Promise<number> {
-  const missing = app === 'k3s' || app === 'rke2' ? await clusterProblem() : `--app: expected ledger, k3s or rke2, found ${app}`;
+  const missing = app === 'k3s' || app === 'rke2' ? await clusterProblem() : `--app: expected ledger, k3s, rke2 or slurm, found ${app}`;
   if (missing !== undefined) {
     process.stderr.write(`${missing}\n`);
     return 1;
@@ -67,6 +71,22 @@ async function clusters(app: string, clock: boolean): Promise<number> {
     for (const cell of column) process.stderr.write(`${cell.step.operation}: ${cell.step.name}, ${fault.name}: ${textOf(cell)}\n`);
   }
   return finish(clusterPart(cells), cells);
+}
+
+async function slurm(clock: boolean): Promise<number> {
+  const found = await tool('slurm');
+  if ('missing' in found) {
+    process.stderr.write(`${found.missing}\n`);
+    return 1;
+  }
+  const cells: Cell[] = [];
+  await using world = await SlurmWorld.start({ clock });
+  for (const fault of chosen(slurmFaults, clock)) {
+    const column = await runFault(world, fault);
+    cells.push(...column);
+    for (const cell of column) process.stderr.write(`${cell.step.operation}: ${cell.step.name}, ${fault.name}: ${textOf(cell)}\n`);
+  }
+  return finish(slurmPart(cells), cells);
 }
 
 function chosen<T extends { readonly name: string; readonly needsClock?: boolean }>(all: readonly T[], clock: boolean): T[] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Cell, steps } from './cell.ts';
-import { clusterPart, isWrong, page, textOf, withPart } from './table.ts';
+import { clusterPart, isWrong, page, slurmPart, textOf, withPart } from './table.ts';
 
 const cell = (more: Partial<Cell> = {}): Cell => ({
   step: steps[0]!,
@@ -44,5 +44,10 @@ describe('the table', () => {
     expect(whole).toContain('| deploy: wait | completed |');
     expect(withPart(whole, ledger)).toBe(whole);
     expect(withPart(whole, cluster)).toBe(whole);
+    const slurm = slurmPart([cell({ step: { operation: 'deploy', name: 'install' } })]);
+    const all = withPart(withPart(ledger, slurm), cluster);
+    expect(all).toBe(withPart(whole, slurm));
+    expect(all.match(/^## .+$/gm)).toEqual(['## Self-managed Kubernetes', '## Slurm']);
+    expect(withPart(all, ledger)).toBe(all);
   });
 });

@@ -29,17 +29,40 @@ const clusterLegend = `
 - "service killed" ends the program of the cluster with SIGKILL, from the step that starts it on.
 `;
 
+const slurmTitle = '## Slurm';
+
+const slurmHead = `${slurmTitle}
+
+\`npm run faults -- --app slurm --record\` writes this part. Each column is one deployment of real Slurm on a controller and a node, and its removal: the fault hits every step in turn, on the machine or machines that it runs on. Steps
+that run a program are held until the fault has begun, and each start of a program is counted. Steps without a program, such as the writing of a file, take milliseconds: the fault begins together with them. A job has run at the end of every
+deployment, and nothing of Slurm ran any more at the end of every removal.
+
+`;
+
+const slurmLegend = `
+- Empty: the fault needs a program and the step has none, or its output is a value that later steps use, or the step was over before the fault could begin.
+`;
+
 /** The page for the app of `ledger/`. */
 export const page = (cells: readonly Cell[]): string => `${head}${tableOf(cells)}${legend}`;
 
 /** The part of the page for clusters. */
 export const clusterPart = (cells: readonly Cell[]): string => `${clusterHead}${tableOf(cells)}${clusterLegend}`;
 
-/** The page with another first part or another part for clusters. */
+/** The part of the page for Slurm. */
+export const slurmPart = (cells: readonly Cell[]): string => `${slurmHead}${tableOf(cells)}${slurmLegend}`;
+
+const titles = [clusterTitle, slurmTitle];
+
+/** The page with another first part or another part of an app. The other parts stay. */
 export function withPart(page: string, part: string): string {
-  const [first = '', second] = page.split(`\n${clusterTitle}\n`);
-  if (part.startsWith(clusterTitle)) return `${first}\n${part}`;
-  return second === undefined ? part : `${part}\n${clusterTitle}\n${second}`;
+  const partOf = (text: string): string => titles.find((title) => text.startsWith(title)) ?? '';
+  const before = page.split(new RegExp(`^(?=${titles.join('|')})`, 'm'));
+  const found = ['', ...titles].map((title) => (partOf(part) === title ? part : before.find((text) => partOf(text) === title)));
+  return found
+    .filter((text) => text !== undefined)
+    .map((text) => `${text.trimEnd()}\n`)
+    .join('\n');
 }
 
 /** The table as Markdown: steps down, faults across. */
