@@ -12,8 +12,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-const open = (): Quarantine =>
-  Quarantine.open(directory, { now: () => new Date('2026-01-01T00:00:00Z'), log: (line) => void lines.push(line) });
+const open = (time = '2026-01-01T00:00:00Z'): Quarantine =>
+  Quarantine.open(directory, { now: () => new Date(time), log: (line) => void lines.push(line) });
+/** A server that is killed disposes of nothing. */
+const stopDuring = (evaluated: object): void => writeFileSync(join(directory, markerFile), `${JSON.stringify(evaluated)}\n`);
 const marker = (): Evaluated | undefined => readMarker(join(directory, markerFile));
 const slow = { identity: 'policy 1 1', name: 'ValidatingAdmissionPolicy "slow"' };
 const other = { identity: 'policy 2 1', name: 'ValidatingAdmissionPolicy "other"' };
@@ -33,9 +35,26 @@ describe('the quarantine', () => {
     expect(lines).toEqual([]);
   });
 
-  it('holds what the server evaluated when it stopped, across restarts, until that is changed', () => {
-    // A server that is killed disposes of nothing.
-    writeFileSync(join(directory, markerFile), `${JSON.stringify(slow)}\n`);
+  it('forgives a single stop, which may have been the fault of somebody else', () => {
+    for (const [time, held] of [
+      ['2026-01-01T00:00:00Z', false],
+      ['2026-01-01T02:00:00Z', false],
+      ['2026-01-01T02:59:00Z', true],
+    ] as const) {
+      stopDuring(slow);
+      using quarantine = open(time);
+      expect(quarantine.held(slow.identity) !== undefined).toBe(held);
+    }
+    expect(lines[0]).toBe(
+      'the server stopped while it evaluated ValidatingAdmissionPolicy "slow", which is not evaluated any more if that happens again within an hour',
+    );
+  });
+
+  it('holds what the server evaluated when it stopped twice, across restarts, until that is changed', () => {
+    stopDuring(slow);
+    open()[Symbol.dispose]();
+    stopDuring(slow);
+    lines.length = 0;
     for (let start = 0; start < 2; start++) {
       using quarantine = open();
       expect(quarantine.held(slow.identity)).toEqual({ ...slow, since: '2026-01-01T00:00:00.000Z' });
@@ -44,7 +63,7 @@ describe('the quarantine', () => {
       expect(quarantine.held(other.identity)).toBeUndefined();
     }
     expect(lines).toEqual([
-      'the server stopped while it evaluated ValidatingAdmissionPolicy "slow", which is not evaluated again until it is changed',
+      'the server stopped twice while it evaluated ValidatingAdmissionPolicy "slow", which is not evaluated again until it is changed',
     ]);
   });
 

@@ -18,6 +18,10 @@ export interface Held extends Evaluated {
 
 /** The file in the data directory that says what is being evaluated. */
 export const markerFile = 'evaluating';
+/** The file that says what the server was evaluating when it last stopped, if that may have been an accident. */
+export const suspectFile = 'suspect.json';
+/** In milliseconds: a second stop within this time is no accident. */
+const suspicion = 3_600_000;
 const heldFile = 'quarantine.json';
 const noMarker = Buffer.from('\n');
 const mostHeld = 100;
@@ -28,7 +32,8 @@ const longestName = 300;
  * again until they are changed. The limits on steps should make that impossible; this is for the case that they have a hole.
  *
  * A marker in a file is written before each evaluation, without waiting for the disk, and cleared once in each turn of the event loop: if the turn
- * never ends, the marker stays. An empty first line is no marker: overwriting a byte costs much less than truncating the file.
+ * never ends, the marker stays. An empty first line is no marker: overwriting a byte costs much less than truncating the file. A server that
+ * somebody else kills leaves a marker, too, so expressions are only held when it happens twice within an hour.
  */
 export class Quarantine implements Disposable {
   readonly #directory: string;
@@ -50,9 +55,13 @@ export class Quarantine implements Disposable {
   static open(directory: string, { now, log }: { readonly now: () => Date; readonly log: (line: string) => void }): Quarantine {
     const left = readMarker(join(directory, markerFile));
     const quarantine = new Quarantine(directory, now);
-    if (left !== undefined) {
+    if (left === undefined) return quarantine;
+    if (quarantine.#isSuspect(left)) {
       quarantine.#add(left);
-      log(`the server stopped while it evaluated ${left.name}, which is not evaluated again until it is changed`);
+      log(`the server stopped twice while it evaluated ${left.name}, which is not evaluated again until it is changed`);
+    } else {
+      quarantine.#suspect(left);
+      log(`the server stopped while it evaluated ${left.name}, which is not evaluated any more if that happens again within an hour`);
     }
     return quarantine;
   }
@@ -109,12 +118,24 @@ export class Quarantine implements Disposable {
     return marker;
   }
 
+  #isSuspect({ identity }: Evaluated): boolean {
+    const [last] = readHeld(join(this.#directory, suspectFile));
+    return last?.identity === identity && this.#now().getTime() - Date.parse(last.since) < suspicion;
+  }
+
+  #suspect(evaluated: Evaluated): void {
+    this.#write(suspectFile, [{ ...evaluated, since: this.#now().toISOString() }]);
+  }
+
   #add(evaluated: Evaluated): void {
     this.#held.set(evaluated.identity, { ...evaluated, since: this.#now().toISOString() });
-    const kept = [...this.#held.values()].slice(-mostHeld);
-    const path = join(this.#directory, heldFile);
+    this.#write(heldFile, [...this.#held.values()].slice(-mostHeld));
+  }
+
+  #write(file: string, entries: readonly Held[]): void {
+    const path = join(this.#directory, file);
     withSpace(() => {
-      writeFileSync(`${path}.new`, `${JSON.stringify(kept)}\n`, { mode: 0o600 });
+      writeFileSync(`${path}.new`, `${JSON.stringify(entries)}\n`, { mode: 0o600 });
       renameSync(`${path}.new`, path);
     });
   }
