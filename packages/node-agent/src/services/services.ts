@@ -132,7 +132,8 @@ export class Services implements AsyncDisposable {
         await processes
           .start({ id: current, command: stored.command, environment: stored.environment ?? {}, outputLimit })
           .catch((error: unknown) => {
-            if (!(error instanceof ProcessExists)) throw error;
+            // A disk without space, for instance: the next try may succeed.
+            if (!(error instanceof ProcessExists)) log(`the service ${name} could not be started: ${String(error)}`);
           });
       }
       while (!signal.aborted && (await processes.find(current))?.phase === 'running')

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import type { ProcessDriver } from '../processes/driver.ts';
+import type { ProcessDriver, ProcessSpec } from '../processes/driver.ts';
 import { Services } from '../services/services.ts';
 
 const patience = { timeout: 15_000, interval: 20 };
@@ -58,10 +58,31 @@ export function serviceSuite({ directory, processes }: { readonly directory: str
     expect(await running()).toEqual([]);
   });
 
+  test('a service whose process cannot be started is tried again', async () => {
+    let failures = 2;
+    const failing = Object.create(processes, {
+      start: {
+        value: async (spec: ProcessSpec) => {
+          if (failures-- > 0) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+          return processes.start(spec);
+        },
+      },
+    }) as ProcessDriver;
+    await using services = new Services({
+      directory: join(directory, 'tried'),
+      processes: failing,
+      backoff: { base: 10, max: 20 },
+      interval: 20,
+      log: (line) => void lines.push(line),
+    });
+    await services.ensure('tried', shell('exec sleep 600'));
+    expect(lines.filter((line) => line.startsWith('the service tried could not be started'))).toHaveLength(2);
+    await services.stop('tried');
+  });
+
   test('processes of a service stay when it ends, if it is made for that, and end when it is stopped', async () => {
     await using services = newServices();
-    const job = join(directory, 'job');
-    const main = join(directory, 'main');
+    const [job, main] = [join(directory, 'job'), join(directory, 'main')];
     const script = `[ -e ${job} ] || { sleep 600 & echo $! > ${job}; }; echo $$ > ${main}; echo x >> ${directory}/batch; exec sleep 601`;
     await services.ensure('batch', { ...shell(script), keepsProcesses: true });
     await vi.waitFor(() => expect(marks('batch')).toBe(1), patience);
