@@ -1,16 +1,13 @@
-import { globSync } from 'node:fs';
-import { requireTool, tool } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Place, SlurmCluster, slurmProblem } from './slurm-cluster.ts';
 
 const patience = { timeout: 240_000, interval: 500 };
-const clock = await tool('faketime');
 const sources = '/etc/apt/capstan/sources.list';
 const listening = 'use IO::Socket::INET; my $s = IO::Socket::INET->new(LocalPort => 6817, Listen => 1, ReuseAddr => 1) or die; sleep 600';
 
-/** Ten ways in which a cluster breaks. Each is named by `capstan app status`, with what to do. */
-describeUnless((await slurmProblem()) ?? ('missing' in clock ? clock.missing : undefined), 'the status of a broken Slurm cluster', () => {
+/** Ways in which a cluster breaks. Each is named by `capstan app status`, with what to do. */
+describeUnless(await slurmProblem(), 'the status of a broken Slurm cluster', () => {
   let slurm: SlurmCluster;
   const owned = new AsyncDisposableStack();
   beforeAll(async () => {
@@ -82,19 +79,6 @@ describeUnless((await slurmProblem()) ?? ('missing' in clock ? clock.missing : u
     slurm.host('controller').fillDisk(folder);
     await says(`the disk with ${folder} is full, so Slurm cannot save its state: free some space on ${name('controller')}`);
     await slurm.run('controller', 'umount', folder);
-    await slurm.healthy();
-  });
-
-  test('names a clock that is wrong', async () => {
-    // The agent gives its services an environment of their own, so this shifts the clock of all programs that start from now on.
-    const tree = `${await requireTool('faketime')}.tree`;
-    const [library] = globSync('usr/lib/*/faketime/libfaketimeMT.so.1', { cwd: tree });
-    slurm.host('g1').write('/etc/faketimerc', '+1200s\n');
-    slurm.host('g1').write('/etc/ld.so.preload', `${tree}/${library}\n`);
-    const restart = 'kill -9 $(pgrep -x munged) $(pgrep -x slurmd)';
-    await slurm.shell('g1', restart);
-    await says('its clock is 20 minutes ahead of that of the controller', 'set both, for instance with chrony');
-    await slurm.shell('g1', `rm /etc/ld.so.preload /etc/faketimerc; ${restart}`);
     await slurm.healthy();
   });
 
