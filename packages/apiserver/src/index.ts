@@ -8,7 +8,7 @@ export type { NodeSubresource } from './connect/node-subresource.ts';
 export type { Tunnels } from './connect/tunnels.ts';
 export { isRange, type OutboundOptions } from './http/outbound.ts';
 export { optionalVersions } from './registry/catalog.ts';
-export { evaluatedIn } from './registry/quarantine.ts';
+export { accuse } from './registry/quarantine.ts';
 export type { AuthorizationOptions } from './server/authorization.ts';
 export type { EtcdOptions, RunningServer, ServerOptions } from './server/options.ts';
 export { startServer } from './server/server.ts';

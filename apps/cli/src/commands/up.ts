@@ -1,5 +1,5 @@
 import { join, relative, resolve } from 'node:path';
-import { evaluatedIn } from '@capstan/apiserver';
+import { accuse } from '@capstan/apiserver';
 import { connectionOf, loadKubeconfig } from '@capstan/client';
 import { readWholeConfig } from '../config/capstan.ts';
 import { reachableAddress } from '../console/address.ts';
@@ -48,9 +48,9 @@ export async function up(flags: UpFlags): Promise<number> {
   });
 }
 
-/** The work that an API server was doing when it began to hang, if it says so. */
+/** The work that an API server was doing when it began to hang, if it says so. The next one does not do it again. */
 function doing(dataDirectory: string): string | undefined {
-  const evaluated = evaluatedIn(dataDirectory);
+  const evaluated = accuse(dataDirectory, new Date());
   return evaluated === undefined ? undefined : `it was evaluating ${evaluated}`;
 }
 

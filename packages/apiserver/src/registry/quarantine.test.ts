@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Evaluated, markerFile, printHeld, Quarantine, readMarker } from './quarantine.ts';
+import { accuse, type Evaluated, markerFile, printHeld, Quarantine, readMarker } from './quarantine.ts';
 
 let directory: string;
 let lines: string[];
@@ -50,6 +50,13 @@ describe('the quarantine', () => {
     );
   });
 
+  it('holds what a hanging server evaluated, at once', () => {
+    stopDuring(slow);
+    expect(accuse(directory, new Date('2026-01-01T00:00:00Z'))).toBe(slow.name);
+    using quarantine = open();
+    expect(quarantine.held(slow.identity)).toBeDefined();
+  });
+
   it('holds what the server evaluated when it stopped twice, across restarts, until that is changed', () => {
     stopDuring(slow);
     open()[Symbol.dispose]();
@@ -63,7 +70,7 @@ describe('the quarantine', () => {
       expect(quarantine.held(other.identity)).toBeUndefined();
     }
     expect(lines).toEqual([
-      'the server stopped twice while it evaluated ValidatingAdmissionPolicy "slow", which is not evaluated again until it is changed',
+      'the server hung, or stopped twice, while it evaluated ValidatingAdmissionPolicy "slow", which is not evaluated again until it is changed',
     ]);
   });
 

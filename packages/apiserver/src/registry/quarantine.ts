@@ -33,7 +33,8 @@ const longestName = 300;
  *
  * A marker in a file is written before each evaluation, without waiting for the disk, and cleared once in each turn of the event loop: if the turn
  * never ends, the marker stays. An empty first line is no marker: overwriting a byte costs much less than truncating the file. A server that
- * somebody else kills leaves a marker, too, so expressions are only held when it happens twice within an hour.
+ * somebody else kills leaves a marker, too, so expressions are only held when it happens twice within an hour, or when the supervisor has found that
+ * the server hangs.
  */
 export class Quarantine implements Disposable {
   readonly #directory: string;
@@ -58,7 +59,7 @@ export class Quarantine implements Disposable {
     if (left === undefined) return quarantine;
     if (quarantine.#isSuspect(left)) {
       quarantine.#add(left);
-      log(`the server stopped twice while it evaluated ${left.name}, which is not evaluated again until it is changed`);
+      log(`the server hung, or stopped twice, while it evaluated ${left.name}, which is not evaluated again until it is changed`);
     } else {
       quarantine.#suspect(left);
       log(`the server stopped while it evaluated ${left.name}, which is not evaluated any more if that happens again within an hour`);
@@ -124,21 +125,20 @@ export class Quarantine implements Disposable {
   }
 
   #suspect(evaluated: Evaluated): void {
-    this.#write(suspectFile, [{ ...evaluated, since: this.#now().toISOString() }]);
+    writeHeld(join(this.#directory, suspectFile), [{ ...evaluated, since: this.#now().toISOString() }]);
   }
 
   #add(evaluated: Evaluated): void {
     this.#held.set(evaluated.identity, { ...evaluated, since: this.#now().toISOString() });
-    this.#write(heldFile, [...this.#held.values()].slice(-mostHeld));
+    writeHeld(join(this.#directory, heldFile), [...this.#held.values()].slice(-mostHeld));
   }
+}
 
-  #write(file: string, entries: readonly Held[]): void {
-    const path = join(this.#directory, file);
-    withSpace(() => {
-      writeFileSync(`${path}.new`, `${JSON.stringify(entries)}\n`, { mode: 0o600 });
-      renameSync(`${path}.new`, path);
-    });
-  }
+function writeHeld(path: string, entries: readonly Held[]): void {
+  withSpace(() => {
+    writeFileSync(`${path}.new`, `${JSON.stringify(entries)}\n`, { mode: 0o600 });
+    renameSync(`${path}.new`, path);
+  });
 }
 
 /** Undefined if the disk has no space: the server must serve without it. */
@@ -156,9 +156,14 @@ export function printHeld({ name, since }: Held): string {
   return `${name} is quarantined since ${since}, because the server stopped while it evaluated it; change it to have it evaluated again`;
 }
 
-/** The name of what a server in this data directory is evaluating, or was when it stopped; undefined if nothing. */
-export function evaluatedIn(directory: string): string | undefined {
-  return readMarker(join(directory, markerFile))?.name;
+/**
+ * Says that the server in this data directory hangs, before it is killed: the expressions that it is evaluating are quarantined at its next start,
+ * without a second chance. Returns their name; undefined if it evaluates none.
+ */
+export function accuse(directory: string, now: Date): string | undefined {
+  const evaluated = readMarker(join(directory, markerFile));
+  if (evaluated !== undefined) writeHeld(join(directory, suspectFile), [{ ...evaluated, since: now.toISOString() }]);
+  return evaluated?.name;
 }
 
 export function readMarker(path: string): Evaluated | undefined {
