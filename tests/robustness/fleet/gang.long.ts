@@ -74,10 +74,9 @@ describeUnless(problem, 'a unit on two nodes', () => {
     mkdirSync(work);
     writeFileSync(fleet.directory.join('work/train.py'), program);
     const capstan = async (...args: string[]): Promise<CommandResult> => {
-      const result = await fleet.network.run([process.execPath, capstanProgram, ...args], {
+      const result = await fleet.network.run(['sh', '-c', 'cd "$0" && exec "$@"', work, process.execPath, capstanProgram, ...args], {
         timeout: 60_000,
         environment,
-        directory: work,
       });
       if (result.code !== 0) throw new Error(`capstan ${args.join(' ')}: ${result.stderr}`);
       return result;
