@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { temporaryDirectory } from '@capstan/testbed';
+import { deleteStorage, temporaryDirectory } from '@capstan/testbed';
 import { shared } from '../client/shared.ts';
 import { Latencies } from '../measure/latencies.ts';
 import { residentMegabytes } from '../measure/memory.ts';
@@ -22,7 +22,9 @@ const rest = 40_000;
 
 /** Nomad beside Capstan's tasks and units, on one machine at the same time and in turns: memory at rest, and the time until a program starts. */
 export async function compareNomad({ count = 20, burst = 100, clients = 10 }: NomadAmounts): Promise<Column[]> {
-  using directory = temporaryDirectory('load-nomad');
+  const directory = temporaryDirectory('load-nomad');
+  // Nomad leaves mounts behind.
+  using _directory = { [Symbol.dispose]: () => deleteStorage(directory) };
   await using nomad = await startNomad(directory);
   await using capstan = await startPeers();
   await sleep(rest);

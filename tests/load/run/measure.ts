@@ -1,4 +1,4 @@
-import { Child, capstanProgram, temporaryDirectory, tool } from '@capstan/testbed';
+import { Child, capstanProgram, deleteStorage, temporaryDirectory, tool } from '@capstan/testbed';
 import { ControlPlane } from '../agents/control-plane.ts';
 import { Latencies } from '../measure/latencies.ts';
 import type { Column } from '../measure/table.ts';
@@ -26,7 +26,9 @@ const program = ['/bin/sh', '-c', 'echo started'] as const;
 
 /** `capstan run` beside `nomad job run`, and beside `podman run` with the same image: in turns, on one machine. */
 export async function compareRuns({ count = 20, only = [] }: RunAmounts): Promise<Column[][]> {
-  using directory = temporaryDirectory('load-run');
+  const directory = temporaryDirectory('load-run');
+  // Nomad leaves mounts behind.
+  using _directory = { [Symbol.dispose]: () => deleteStorage(directory) };
   const isWanted = (name: 'nomad' | 'podman'): boolean => only.length === 0 || only.includes(name);
   const hasNomad = isWanted('nomad') && (await isAvailable('nomad'));
   const hasPodman = isWanted('podman') && (await isAvailable('podman')) && (await isAvailable('containerd'));

@@ -168,7 +168,9 @@ async function following(
   const { metadata } = await units.list();
   const stop = new AbortController();
   const found = new Set<string>();
-  const ended = units.follow({ resourceVersion: metadata.resourceVersion, signal: stop.signal }, (event) => {
+  // Bookmarks show that the server is there while nothing changes.
+  const options = { resourceVersion: metadata.resourceVersion, allowWatchBookmarks: true, signal: stop.signal };
+  const ended = units.follow(options, (event) => {
     if (event.type === 'BOOKMARK') return;
     const name = pick(event);
     if (name !== undefined) found.add(name);
