@@ -55,6 +55,12 @@ const defaultPort = 10_250;
 /** How long to wait for the response to start, in milliseconds. */
 const patience = 30_000;
 
+/**
+ * The protocol in its form on the wire. Node copies it for each connection: a list, or bytes in a `Uint8Array`, into a slice of a shared buffer of 64 KiB, which
+ * lives as long as the connection.
+ */
+const http11 = new DataView(Uint8Array.from([8, ...Buffer.from('http/1.1')]).buffer);
+
 /** Calls kubelets with the server's client certificate. */
 export class KubeletClient implements Disposable {
   readonly #options: KubeletOptions;
@@ -149,6 +155,7 @@ export class KubeletClient implements Disposable {
           ...trusting([authorities, this.#options.authorities ?? ''].join('\n')),
         }),
         rejectUnauthorized: !skipCertificateCheck,
+        ALPNProtocols: http11,
       });
       this.#agents.set(skipCertificateCheck, agent);
     }
