@@ -104,6 +104,12 @@ describeUnless(problem, 'units in the console', () => {
       };
       await row('inner').getByRole('button', { name: 'inner/', exact: true }).click();
       await row('deep').waitFor();
+      expect(new URL(page.url()).searchParams.get('folder')).toMatch(/\/inner$/);
+      await page.goBack();
+      await row('inner').waitFor();
+      await page.goForward();
+      await page.reload();
+      await row('deep').waitFor();
       expect(await textOf('deep')).toBe('deep\n');
       for (const name of [markup, "-rf $(touch owned) 'x'"]) {
         await upload(name, `text of ${name}`);
@@ -145,7 +151,27 @@ describeUnless(problem, 'units in the console', () => {
     await page.getByRole('navigation', { name: 'Pages' }).getByText('GPU units').click();
     await page.getByText('Nothing runs here yet').waitFor();
     expect((await platform.capstan('volume', 'ls', 'data')).stdout).toContain('kept');
-    await platform.capstan('volume', 'rm', 'data');
+  });
+
+  test('a snapshot of a storage is taken, and a storage is made of it', async () => {
+    const { page } = visit;
+    const dialog = page.getByRole('dialog');
+    await page.goto(platform.at('/storages/default/data'));
+    await page.getByRole('button', { name: 'Take a snapshot' }).click();
+    await dialog.getByLabel('Name').fill('before');
+    await dialog.getByRole('button', { name: 'Take it' }).click();
+    const row = page.getByRole('table', { name: 'Snapshots' }).getByRole('row').filter({ hasText: 'before' });
+    await row.getByText('Ready').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await row.getByRole('button', { name: 'Clone before' }).click();
+    await dialog.getByLabel('Name').fill('again');
+    await dialog.getByRole('button', { name: 'Clone' }).click();
+    await page.waitForURL(platform.at('/storages/default/again'));
+    await page.getByText('Ready', { exact: true }).first().waitFor();
+    await page.locator('main').getByRole('link', { name: 'before' }).click();
+    await page.getByText('Snapshot of', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Take a snapshot' }).count()).toBe(0);
+    for (const name of ['again', 'before', 'data']) await platform.capstan('volume', 'rm', name);
   });
 
   describe('names and texts that others wrote stay text', () => {

@@ -69,7 +69,13 @@ export function AuditSearch({ workspace }: { readonly workspace: string }) {
             onChange={(event) => setDraft({ ...draft, [field]: event.currentTarget.value })}
           />
         ))}
-        <Button type="submit" className={form['fixed']!} mt={22} leftSection={<Icon name="search" size={13} />} loading={events.isFetching}>
+        <Button
+          type="submit"
+          className={form['fixed']!}
+          style={{ alignSelf: 'flex-end' }}
+          leftSection={<Icon name="search" size={13} />}
+          loading={events.isFetching}
+        >
           Search
         </Button>
       </form>
