@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import type { ProcessDriver, ProcessSpec } from '../processes/driver.ts';
+import type { ProcessDriver } from '../processes/driver.ts';
 import { Services } from '../services/services.ts';
 
 const patience = { timeout: 15_000, interval: 20 };
@@ -60,14 +60,18 @@ export function serviceSuite({ directory, processes }: { readonly directory: str
 
   test('a service whose process cannot be started is tried again', async () => {
     let failures = 2;
-    const failing = Object.create(processes, {
-      start: {
-        value: async (spec: ProcessSpec) => {
-          if (failures-- > 0) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-          return processes.start(spec);
-        },
+    const failing: ProcessDriver = {
+      name: processes.name,
+      start: async (spec) => {
+        if (failures-- > 0) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+        return processes.start(spec);
       },
-    }) as ProcessDriver;
+      find: (id) => processes.find(id),
+      output: (id) => processes.output(id),
+      kill: (id, grace) => processes.kill(id, grace),
+      forget: (id) => processes.forget(id),
+      list: () => processes.list(),
+    };
     await using services = new Services({
       directory: join(directory, 'tried'),
       processes: failing,
@@ -75,7 +79,10 @@ export function serviceSuite({ directory, processes }: { readonly directory: str
       interval: 20,
       log: (line) => void lines.push(line),
     });
-    await services.ensure('tried', shell('exec sleep 600'));
+    const spec = shell('exec sleep 600');
+    // A slow machine may take longer than it waits.
+    await services.ensure('tried', spec).catch(() => {});
+    await vi.waitFor(async () => expect(await services.is('tried', spec)).toBe(true), patience);
     expect(lines.filter((line) => line.startsWith('the service tried could not be started'))).toHaveLength(2);
     await services.stop('tried');
   });
