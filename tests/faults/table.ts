@@ -34,8 +34,8 @@ const slurmTitle = '## Slurm';
 const slurmHead = `${slurmTitle}
 
 \`npm run faults -- --app slurm --record\` writes this part. Each column is one deployment of real Slurm on a controller and a node, and its removal: the fault hits every step in turn, on the machine or machines that it runs on. Steps
-that run a program are held until the fault has begun, and each start of a program is counted. Steps without a program, such as the writing of a file, take milliseconds: the fault begins together with them. A job has run at the end of every
-deployment, and nothing of Slurm ran any more at the end of every removal.
+that run a program are held until the fault has begun, and each start of a program is counted. Steps without a program, such as the writing of a file, take milliseconds: the fault begins together with them. A cell is wrong if
+no job runs at the end of the deployment, or something of Slurm still runs at the end of the removal.
 
 `;
 
