@@ -21,20 +21,29 @@ const nothing = async (): Promise<void> => {};
 export const clusterFaults: readonly ClusterFault[] = [
   ...commonFaults.map((fault): ClusterFault => ({ ...fault, inject: (world: NodeWorld) => fault.inject(world) })),
   { name: 'service killed', inject: (world) => world.killService(), recover: nothing },
-  {
+  wrongChecksum(),
+];
+
+function wrongChecksum(): ClusterFault {
+  /** The sizes of the files before. */
+  const sizes = new Map<string, number>();
+  return {
     name: 'wrong checksum of artifacts',
-    prepare: (world) => {
-      for (const file of world.artifactFiles) appendFileSync(file, 'x');
+    prepare(world) {
+      for (const file of world.artifactFiles) {
+        sizes.set(file, statSync(file).size);
+        appendFileSync(file, 'x');
+      }
     },
     concerns: (step) => step.startsWith('deploy: fetch'),
     async inject(world, instance) {
       await eventually('an error', async () => ((await world.find(instance))?.status?.lastErrors ?? []).length > 0 || undefined);
     },
-    recover: async (world) => {
-      for (const file of world.artifactFiles) truncateSync(file, statSync(file).size - 1);
+    async recover() {
+      for (const [file, size] of sizes) truncateSync(file, size);
     },
-  },
-];
+  };
+}
 
 const deadline = 400_000;
 let count = 0;
