@@ -1,7 +1,9 @@
 import { appOperationKind } from '@capstan/api';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { AppWorld } from '../testing/world.ts';
 import { decide } from './decide.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const nodes = Array.from({ length: 600 }, (_, index) => `n${index}`);
 const [leader = '', ...followers] = nodes;
