@@ -112,7 +112,10 @@ class Run {
     const all = [...this.#cells.values()];
     // They cannot be blamed on one step.
     if (wrong.length > 0 && all.length > 0) all[0]!.faults = [...wrong];
-    return all.map(({ seen: _, ...cell }) => cell);
+    return all.map((one) => {
+      const { seen: _seen, ...cell } = one;
+      return cell;
+    });
   }
 
   async #operation(type: string): Promise<AppOperation | 'gone' | undefined> {

@@ -496,35 +496,3 @@ async function relayTo(port: number): Promise<{ readonly port: number; readonly 
     },
   };
 }
-
-describe('the protocol of a connection', () => {
-  const negotiated = async (port: number, offered: readonly string[] | undefined): Promise<TLSSocket['alpnProtocol']> => {
-    const options = offered === undefined ? {} : { ALPNProtocols: offered };
-    const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options });
-    cleanups.push(() => socket.destroy());
-    await once(socket, 'secureConnect');
-    return socket.alpnProtocol;
-  };
-
-  test('is the best that both speak', async () => {
-    const { port } = await start(patient);
-    expect(await negotiated(port, ['http/1.1', 'h2'])).toBe('h2');
-    expect(await negotiated(port, ['other', 'http/1.1'])).toBe('http/1.1');
-    expect(await negotiated(port, undefined)).toBe(false);
-    await expect(negotiated(port, ['other'])).rejects.toThrow(/no application protocol/);
-  });
-
-  test('keeps no buffer alive that connections share', async () => {
-    const held: TLSSocket[] = [];
-    const { port } = await start(patient, roomy, (exchange) => {
-      held.push(exchange.socket);
-      exchange.send({ code: 200, type: 'text/plain', body: '' });
-    });
-    const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
-    cleanups.push(() => socket.destroy());
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    await once(socket, 'data');
-    const { _tlsOptions: options } = held[0] as unknown as { _tlsOptions: { ALPNProtocols?: Buffer } };
-    expect(options.ALPNProtocols?.buffer.byteLength ?? 0).toBeLessThan(1024);
-  });
-});

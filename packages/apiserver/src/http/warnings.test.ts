@@ -38,7 +38,7 @@ describe('a tenant whose objects cause warnings', () => {
   });
 
   it('gets no more of them than clients accept', async () => {
-    const finalizers = Array.from({ length: 20_000 }, (_, index) => `finalizer-${index}.example.com`);
+    const finalizers = Array.from({ length: 19_000 }, (_, index) => `finalizer-${index}.example.com`);
     const definition = {
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',

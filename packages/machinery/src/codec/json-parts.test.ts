@@ -9,7 +9,7 @@ import { parseInParts, stringifyInParts } from './json-parts.ts';
 const filler = Array.from({ length: 700 }, (_, index) => `item ${index} with "quotes", [brackets] and \\ in ${'x'.repeat(200)}`);
 const long = (value: Json): Json => ({ before: filler, value, wide: Object.fromEntries(filler.map((text, at) => [`k${at}`, { text }])) });
 
-const read = (text: string): Json | 'invalid' => {
+const read = (text: string): Json => {
   try {
     return whole(parseInParts(text));
   } catch (error) {
@@ -17,7 +17,7 @@ const read = (text: string): Json | 'invalid' => {
     return 'invalid';
   }
 };
-const natively = (text: string): Json | 'invalid' => {
+const natively = (text: string): Json => {
   try {
     return parseExact(text);
   } catch {

@@ -23,7 +23,7 @@ const unexpectedEnd = 'unexpected end of JSON input';
 const literals = ['true', 'false', 'null'];
 
 /** Long runs of the same are skipped at once, since a body may consist of them. */
-const plain = /(?:[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})){0,1000}/y;
+const plain = /(?:[ !#-[\]-\uffff]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})){0,1000}/y;
 const digits = /[0-9]*/y;
 const spaces = /[ \t\r\n]*/y;
 
