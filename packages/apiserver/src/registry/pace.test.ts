@@ -36,6 +36,17 @@ test('long work waits for its turn between its parts', async () => {
   expect(pace.hasWaited).toBe(true);
 });
 
+test('work that has turned out to be long gets shorter slices than it began with', async () => {
+  const { now, pass } = clock();
+  const pace = new Pace({ turn: () => Promise.resolve() }, now);
+  pass(2);
+  expect(pace.pause()).toBeUndefined();
+  pass(2);
+  await pace.pause();
+  pass(2);
+  expect(pace.pause()).toBeInstanceOf(Promise);
+});
+
 test('time in which the operation waited for something else does not count', () => {
   const { now, pass } = clock();
   const pace = new Pace({ turn: () => Promise.resolve() }, now);

@@ -1,6 +1,10 @@
 import type { Parts } from '@capstan/machinery';
 
-/** How long the parts of an operation may run before others get their turn, in milliseconds. */
+/**
+ * How long the parts of an operation may run before others get their turn, in milliseconds. The first slice is longer: the clock also counts requests that
+ * run in between, and short ones should not wait because there are many.
+ */
+const firstSlice = 4;
 const slice = 1;
 
 /** Gives turns to those who wait for one. */
@@ -36,7 +40,7 @@ export class Pace {
 
   /** Waits for a turn if the operation has run for long; otherwise undefined, so that nothing need be awaited. */
   pause(): Promise<void> | undefined {
-    return this.#now() - this.#since < slice ? undefined : this.#wait();
+    return this.#now() - this.#since < (this.#hasWaited ? slice : firstSlice) ? undefined : this.#wait();
   }
 
   /** Runs an operation in parts, with pauses between them; a promise only if it has to wait. */
