@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { createProgram } from './program.ts';
 
-/** What `--help` of a command prints. */
+/** The output of `--help` of a command. */
 function helpOf(name: string): string {
   const command = createProgram().commands.find((one) => one.name() === name) as Command;
   let text = '';

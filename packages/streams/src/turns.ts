@@ -47,7 +47,7 @@ function nextTurn(): void {
   try {
     while (at < turns.length && done < workPerTurn) done += turns[at++]!.run();
   } finally {
-    // Whoever came in the meantime is at the end.
+    // Streams that came in the meantime are at the end.
     waiting = turns.slice(at);
     currentTurn();
   }

@@ -2,7 +2,7 @@ import type { Connection } from '@capstan/testbed';
 import type { WebSocket } from 'ws';
 import { openMany, webSocketOpener } from './clients.ts';
 
-/** What the process that measures wants: so many more streams. */
+/** A request of the measuring process for so many more streams. */
 export interface IdleOrder {
   readonly address: Connection;
   readonly path: string;

@@ -117,7 +117,7 @@ export async function showInstance(name: string, { output, ...flags }: AppOutput
   ]);
 }
 
-/** What a person should do about the last operation. */
+/** Instructions for a person about the last operation. */
 async function instructionsFor(apps: Apps, { status }: AppInstance): Promise<string[]> {
   const { id = '', state = '' } = status?.lastOperation ?? {};
   if (state !== 'failed' && state !== 'needs_intervention') return [];

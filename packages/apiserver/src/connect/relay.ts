@@ -34,7 +34,7 @@ export async function relayBody(stream: OpenStream, { code, type, body }: { code
   let isFull = false;
   const turns = new TurnTaker<Buffer>((chunks) => {
     if (exchange.closed || signal.aborted) return;
-    // What has waited together is sent together: each write costs more than the copy of a few lines.
+    // Chunks that have waited together are sent together: each write costs more than the copy of a few lines.
     answer.write(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     if (isFull) return;
     if (answer.pending <= mostPending) {

@@ -162,7 +162,7 @@ export function healthFace(health: string | undefined): Face {
 export const reporterWords = (source: string): string =>
   source.startsWith('agent/') ? `the agent of ${source.slice(6)}` : 'the app itself';
 
-/** What an instance reported about itself, in few words: `training, 3 of 10: epoch 3`. */
+/** The report of an instance about itself, in few words: `training, 3 of 10: epoch 3`. */
 export function reportWords({ phase, progress, message }: NonNullable<NonNullable<AppInstance['status']>['reported']>): string {
   const done = progress === undefined ? '' : `, ${progress.completed} of ${progress.total}`;
   return `${phase}${done}${message === undefined || message === '' ? '' : `: ${cleanLine(message)}`}`;

@@ -93,7 +93,7 @@ function machineProblem(member: AdapterMember, found: Findings, controller: Find
 /** More starts than this in ten minutes are no accident. */
 const mostStarts = 5;
 
-/** What the log of a daemon says that has ended. */
+/** The reason in the log of a daemon that has ended. */
 function ended(daemon: string, { why, starts }: Findings): string {
   const often = starts > mostStarts ? `, and was started ${starts} times in the last ten minutes` : '';
   return `${daemon} does not run${often}${why === '' ? '' : `; its log says "${why}"`}`;

@@ -91,7 +91,7 @@ export class UnitWorld {
   #absent = new Set<string>();
   #uids = 0;
   starts = 0;
-  /** What becomes of orders of one node: they take their turn, get a warm unit at once, or get one of which their allocation is never told. */
+  /** The fate of orders of one node: they take their turn, get a warm unit at once, or get one of which their allocation is never told. */
   stock: 'none' | 'ready' | 'breaks' = 'none';
 
   constructor(unit: GPUUnit, machines: readonly Machine[]) {

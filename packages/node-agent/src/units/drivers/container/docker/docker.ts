@@ -16,7 +16,7 @@ export function dockerVersion(announced: string): number | undefined {
   return Math.min(minor, newest);
 }
 
-/** What an engine of Docker offers. */
+/** The capabilities of a Docker engine. */
 export interface DockerFeatures {
   readonly version: number;
   /** How GPUs are given by name: as in the Container Device Interface, by NVIDIA's runtime, or not at all. */
