@@ -73,7 +73,9 @@ export class FramedChannels extends Duplex {
     stream.on('error', (error: Error) => this.destroy(error));
     stream.on('close', () => {
       turns.flush();
-      this.destroy();
+      // A slow reader still gets the messages before the end, such as the exit code.
+      if (stream.readableEnded && !this.readableEnded) this.once('end', () => this.destroy());
+      else this.destroy();
     });
   }
 

@@ -77,6 +77,18 @@ describe('frames', () => {
     const [error] = (await once(channels.resume(), 'error')) as [Error];
     expect(error).toBeInstanceOf(FrameError);
   });
+
+  test('that were sent before the end arrive at a slow reader, too', async () => {
+    const [near, far] = duplexPair();
+    const channels = new FramedChannels(near);
+    const closed = once(near, 'close');
+    far.resume();
+    far.end(encodeFrame({ channel: channel.error, payload: success }));
+    near.end();
+    await closed;
+    expect(await collect(channels)).toEqual({ [channel.error]: success.toString() });
+    expect(channels.destroyed).toBe(true);
+  });
 });
 
 describe('a command', () => {
