@@ -185,7 +185,8 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
     },
     async [Symbol.asyncDispose]() {
       await stop();
-      await rm(directory, { recursive: true, force: true });
+      // A last write of the server may still arrive.
+      await rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
     },
   };
 }

@@ -2,79 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  buildUnitImage,
-  deleteStorage,
-  freePort,
-  output,
-  podmanEnvironment,
-  startRegistry,
-  type TestRegistry,
-  temporaryDirectory,
-} from '@capstan/testbed';
+import { temporaryDirectory } from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
+import { podmanMachine } from '../../../suite/podman-machine.ts';
 import { unitDriverSuite } from '../../../suite/unit-driver.ts';
-import { type ImagesUnderTest, unitImagesSuite } from '../../../suite/unit-images.ts';
-import { unitIsolationSuite } from '../../../suite/unit-isolation.ts';
 import { TestRooms } from '../../../suite/unit-rooms.ts';
-import { openExecDriver } from '../exec/open.ts';
-import { echoServer } from '../exec/testing.ts';
-import { identify } from './identify.ts';
 import { openContainerDriver } from './open.ts';
-import { PodmanService } from './podman/service.ts';
 
-const image = 'localhost/unit:1';
-
+/** `isolation.test.ts` and `images.test.ts` run the other suites: together they take minutes. */
 await describeWith(['podman', 'containerd'], 'containers of Podman', ({ podman }) => {
-  const directory = temporaryDirectory('container');
-  const state = directory.join('state');
-  let environment: Record<string, string>;
-  let registry: TestRegistry;
-  let closedPort: number;
-  let service: PodmanService;
-  let exec: Awaited<ReturnType<typeof openExecDriver>>;
-
-  beforeAll(async () => {
-    await buildUnitImage(image, directory.join('image.tar'));
-    await buildUnitImage('other', directory.join('other.tar'), 'in the registry');
-    registry = await startRegistry(directory.join('other.tar'));
-    closedPort = await freePort();
-    environment = podmanEnvironment(directory, [registry.host, `127.0.0.1:${closedPort}`]);
-    await output(podman, ['load', '--input', directory.join('image.tar')], { environment });
-    service = await PodmanService.start({ podman, directory: state, environment });
-    exec = await openExecDriver({ directory: directory.join('exec') });
-    writeFileSync(join(state, 'secret'), 'secret', { mode: 0o644 });
-  }, 120_000);
-  afterAll(async () => {
-    await service[Symbol.asyncDispose]();
-    await registry[Symbol.asyncDispose]();
-    deleteStorage(directory);
-  });
-
-  const options = { directory: state, log: { files: 2, bytes: 65_536 }, processes: 200 };
-  const tested: ImagesUnderTest = {
-    renew: async () => {
-      // One test ends the service, which is then started again.
-      while ((await identify(service.socketPath)) === undefined) await sleep(20);
-      return openContainerDriver({ ...options, sockets: [service.socketPath], exec });
-    },
-    base: { image },
-    echoServer,
-    state,
-    user: 'root',
-    directory,
-    socket: () => service.socketPath,
-    options,
-    image,
-    registry: () => registry,
-    closedPort: () => closedPort,
-    containers: () => output(podman, ['ps', '--all', '--format', '{{.Names}}'], { environment }),
-  };
+  const tested = podmanMachine(podman);
   unitDriverSuite(tested);
-  unitIsolationSuite(tested);
-  unitImagesSuite(tested);
 
   const rooms = new TestRooms(tested);
   afterEach(() => rooms.clean());
@@ -82,7 +21,7 @@ await describeWith(['podman', 'containerd'], 'containers of Podman', ({ podman }
     const driver = await tested.renew();
     const [first, second] = [await rooms.start(rooms.shell('echo ready; read line; exit 5')), await rooms.start(rooms.shell('sleep 600'))];
     await rooms.untilPrinted(first, 'ready');
-    process.kill(service.pid!, 'SIGKILL');
+    process.kill(tested.service().pid!, 'SIGKILL');
     expect(await driver.find(first.id, 0)).toMatchObject({ phase: 'running' });
     await driver.stop(second.id, 50);
     expect(await rooms.ended(second)).toMatchObject({ phase: 'exited', code: 137 });
@@ -94,10 +33,16 @@ await describeWith(['podman', 'containerd'], 'containers of Podman', ({ podman }
   });
 
   test('an installed Podman is started, also after an agent that was killed', async () => {
-    const programs = directory.join('programs');
+    const programs = tested.directory.join('programs');
     mkdirSync(programs);
     writeFileSync(join(programs, 'podman'), `#!/bin/sh\nexec ${podman} "$@"\n`, { mode: 0o755 });
-    const own = { directory: directory.join('own'), sockets: [], programs: [programs], environment, exec };
+    const own = {
+      directory: tested.directory.join('own'),
+      sockets: [],
+      programs: [programs],
+      environment: tested.environment(),
+      exec: tested.exec(),
+    };
     const agent = `
 import { openContainerDriver } from ${JSON.stringify(join(import.meta.dirname, 'open.ts'))};
       const { isolation, why } = await openContainerDriver(${JSON.stringify(own)});

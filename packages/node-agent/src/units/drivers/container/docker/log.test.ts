@@ -1,6 +1,13 @@
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { temporaryDirectory } from '@capstan/testbed';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Engine } from '../engine.ts';
 import { LogCursor } from './cursor.ts';
+import { DockerLog } from './log.ts';
 import { lineOf, type Message, MessageReader } from './messages.ts';
 
 const at = (nanoseconds: number): string =>
@@ -76,4 +83,25 @@ test('wherever an agent ends, the next one copies each message once', () => {
     }),
     { numRuns: 1000 },
   );
+});
+
+test('two drivers that notice the end at the same time copy each message once', async () => {
+  using directory = temporaryDirectory('docker-log');
+  const messages = [message('stdout', 1, 'one'), message('stdout', 2, 'two')];
+  async function* frames(): AsyncGenerator<Buffer> {
+    for (const one of messages) {
+      await setImmediate();
+      yield frame(one);
+    }
+  }
+  const engine: Pick<Engine, 'call' | 'stream'> = {
+    call: <Answer>() => Promise.resolve({ Config: { Tty: false } } as Answer),
+    stream: () => Promise.resolve(Readable.from(frames()) as IncomingMessage),
+  };
+  const log = DockerLog.in(directory.path, { engine: engine as Engine, path: '/containers/a', log: { files: 2, bytes: 65_536 } });
+  const ended = [log.finish(), log.finish()];
+  log.keep();
+  await Promise.all(ended);
+  expect(readFileSync(directory.join('output'), 'utf8')).toBe(messages.map((one) => lineOf(one).toString()).join(''));
+  log.close();
 });

@@ -28,7 +28,8 @@ export class DockerLog implements BoxOutput {
   readonly #source: DockerLogSource;
   #following: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
   #cursor: Promise<LogCursor> | undefined;
-  #isFinished = false;
+  /** Two copies at once would write lines twice. */
+  #finishing: Promise<void> | undefined;
 
   private constructor(folder: string, source: DockerLogSource) {
     this.#folder = folder;
@@ -42,7 +43,7 @@ export class DockerLog implements BoxOutput {
   }
 
   keep(): void {
-    if (this.#following !== undefined || this.#isFinished) return;
+    if (this.#following !== undefined || this.#finishing !== undefined) return;
     const stop = new AbortController();
     // It begins again at the next look if the engine goes away.
     const ended = this.#copy(true, stop.signal)
@@ -53,13 +54,19 @@ export class DockerLog implements BoxOutput {
     this.#following = { stop, ended };
   }
 
-  async finish(): Promise<void> {
-    if (this.#isFinished) return;
+  finish(): Promise<void> {
+    this.#finishing ??= this.#copyRest().catch((error: unknown) => {
+      this.#finishing = undefined;
+      throw error;
+    });
+    return this.#finishing;
+  }
+
+  async #copyRest(): Promise<void> {
     await this.#stop();
     await this.#copy(false, AbortSignal.timeout(60_000)).catch((error: unknown) => {
       if (!(error instanceof EngineError) || error.status !== 404) throw error;
     });
-    this.#isFinished = true;
   }
 
   close(): void {
