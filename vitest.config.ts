@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-// The unit tests run side by side; of those that start real programs, two files at a time, because they wait more than they work.
+// The unit tests run side by side; of those that start real programs, three files at a time, because they wait more than they work.
 export default defineConfig({
   test: {
     projects: [
@@ -33,7 +33,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
           include: ['tests/e2e/**/*.test.ts', 'tests/robustness/**/*.test.ts', 'tests/faults/apps.test.ts'],
           pool: 'forks',
-          maxWorkers: 2,
+          maxWorkers: 3,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 30_000 } },
