@@ -76,7 +76,14 @@ describe('events', () => {
     await unit('seen-b');
     await unit('unseen', { labels: { hidden: 'yes' } });
     await rest.ask(`${units}/seen-b`, { method: 'PATCH', body: { priority: 1 } });
-    await expect.poll(() => reader.names().slice(2).filter((name) => name !== 'bookmark')).toEqual(['added seen-b', 'modified seen-b']);
+    await expect
+      .poll(() =>
+        reader
+          .names()
+          .slice(2)
+          .filter((name) => name !== 'bookmark'),
+      )
+      .toEqual(['added seen-b', 'modified seen-b']);
     const lastId = reader.events.at(-1)!.id!;
     await expect.poll(() => reader.comments).toBeGreaterThan(0);
     await reader.stop();
