@@ -2,6 +2,7 @@ import { cloneSpec, type GPUStorage, type GPUStorageSpec, gpuStorageKind, newObj
 import { Failure } from '../failure.ts';
 import { type Column, printList, printNames } from '../output.ts';
 import { openUnits, type UnitOutputFlags, type Units } from '../units/units.ts';
+import { watchObject } from '../units/watch.ts';
 import { formatBytes } from '../units/words.ts';
 import { findVolume, showStorage, storagesOf } from './volumes.ts';
 
@@ -28,6 +29,11 @@ export async function takeSnapshot(volume: string, given: string | undefined, fl
   const storage = await findVolume(units, volume);
   if (storage.spec.snapshotOf !== undefined)
     throw new Failure('usage', `${volume} is a snapshot itself. Make a volume of it: capstan volume clone.`);
+  if (storage.status?.volume === undefined)
+    throw new Failure(
+      'usage',
+      `${volume} has no files yet: a volume gets its place with the first unit that mounts it (capstan run --volume ${volume}:/data -- COMMAND).`,
+    );
   const name = given ?? snapshotName(volume, new Date());
   const made = await create(units, name, { ...snapshotSpec(storage), ...wishesOf(flags) });
   showStorage(flags.wait ? await untilTaken(units, made) : made, flags);
@@ -58,13 +64,15 @@ const create = (units: Units, name: string, spec: Partial<GPUStorageSpec> & Pick
   storagesOf(units).create(newObject(gpuStorageKind, { metadata: { name, namespace: units.namespace }, spec }) as GPUStorage);
 
 async function untilTaken(units: Units, made: GPUStorage): Promise<GPUStorage> {
-  const { name = '', resourceVersion = '' } = made.metadata;
-  for await (const { type, object } of storagesOf(units).watch({ resourceVersion, fieldSelector: `metadata.name=${name}` })) {
-    if (type === 'DELETED') break;
-    const { phase, message } = (object as GPUStorage).status ?? {};
-    if (phase === 'Ready') return object as GPUStorage;
+  const { name = '' } = made.metadata;
+  let last: string | undefined;
+  for await (const storage of watchObject(storagesOf(units), { name, from: made })) {
+    const { phase, message } = storage.status ?? {};
+    if (phase === 'Ready') return storage;
     if (phase === 'Failed')
       throw new Failure('unexpected', `the snapshot ${name} could not be taken: ${message ?? 'see "capstan volume show"'}`);
+    if (message !== undefined && message !== last) process.stderr.write(`${message}\n`);
+    last = message;
   }
   throw new Failure('unexpected', `the snapshot ${name} was deleted.`);
 }
