@@ -110,6 +110,7 @@ describe('an agent', () => {
       await using _agent = run({ join: await joinAs(node), version, stateDirectory });
       await vi.waitFor(async () => expect(await conditions(node)).toMatchObject({ AgentSupported: state }), patience);
       expect(await conditions(node)).not.toHaveProperty('Upgraded');
+      expect((await getNode(node)).status?.machine).toMatchObject({ upgradable: false });
       const merge = { 'content-type': 'application/merge-patch+json' };
       const body = { spec: { agent: { version: '0.2.0+def' } } };
       await server.call(`${fleetPath}/gpunodes/${node}`, { method: 'PATCH', headers: merge, body });

@@ -21,7 +21,7 @@ import type { DriverName } from './processes/choice.ts';
 import { type NodeHandlers, type RoutedRequest, refuse, routeRequests } from './requests/router.ts';
 import { TaskRunner } from './tasks/task-runner.ts';
 import type { UnitDriver } from './units/drivers/driver.ts';
-import { givenDrivers, openDrivers } from './units/drivers/machine.ts';
+import { givenDrivers, type OpenDriversOptions, openDrivers } from './units/drivers/machine.ts';
 import { contactFile, readContact } from './units/engine/contact.ts';
 import { defaultTimes, type UnitTimes } from './units/engine/times.ts';
 import { openCleaned } from './units/records/remembered.ts';
@@ -138,6 +138,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
         describe(monitor, {
           unitDrivers: units?.drivers ?? [],
           sharedDirectories: volumeRunner?.sharedDirectories ?? [],
+          volumes: volumeRunner && volumesOf(volumeRunner),
           conditions: [...upgrader.conditions, ...interruptions.conditions],
         }),
       );
@@ -167,7 +168,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   tasks = runner;
   await using drivers = options.units?.drivers
     ? givenDrivers(options.units.drivers)
-    : await openDrivers(stateDirectory, options.units?.engine);
+    : await openDrivers(stateDirectory, driverOptions(options.units));
   await using volumes = await VolumeRunner.open({
     ...options.volumes,
     client,
@@ -212,6 +213,14 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
   }
 }
 
+function driverOptions({ engine, disk }: Partial<UnitOptions> = {}): OpenDriversOptions {
+  return { ...(engine && { engine }), ...(disk !== undefined && { disk }) };
+}
+
+function volumesOf({ limits: { kind, why } }: VolumeRunner): ReportedStatus['volumes'] {
+  return { limits: kind, ...(why !== undefined && { message: why.slice(0, 1024) }) };
+}
+
 /** The driver that has an engine for images. */
 function imagesOf(drivers: readonly UnitDriver[]): ImageSource | undefined {
   const driver = drivers.find((one) => one.isolation !== undefined && 'imageFiles' in one);
@@ -250,9 +259,12 @@ function logTimes(times: Partial<UnitTimes> = {}): Pick<UnitTimes, 'logInterval'
 /** Returns a function that describes this machine and its GPUs as they are now. */
 async function describer({
   version = 'unknown',
+  environment,
   now = () => new Date(),
-}: AgentOptions): Promise<(gpus: GpuMonitor, more: Pick<Facts, 'unitDrivers' | 'sharedDirectories' | 'conditions'>) => ReportedStatus> {
-  const machine = await describeMachine(version);
+}: AgentOptions): Promise<
+  (gpus: GpuMonitor, more: Pick<Facts, 'unitDrivers' | 'sharedDirectories' | 'volumes' | 'conditions'>) => ReportedStatus
+> {
+  const machine = await describeMachine(version, Installation.ofThisProcess(environment) !== undefined);
   const startedAt = `${now().toISOString().slice(0, 19)}Z`;
   return (gpus, more) =>
     nodeStatus({ machine, addresses: addressesOf(), inventories: gpus.inventories(), gpus: gpus.status(), ...more, startedAt });

@@ -15,4 +15,5 @@ export { type NodeHandlers, type NodeRoute, type RoutedRequest, refuse } from '.
 export { type ExaminedEngine, examineEngine, usualSockets as engineSockets } from './units/drivers/container/engines.ts';
 export type { RoomState, UnitDriver, UnitRoom } from './units/drivers/driver.ts';
 export { prefixVariable, restartCode } from './upgrade/launcher.ts';
+export { examineLimits, type VolumeLimits } from './volumes/backends/choice.ts';
 export { type DeclaredDirectory, parseDirectory } from './volumes/shared/directories.ts';

@@ -1037,6 +1037,8 @@ export type App = {
     /** Programs that may be the command of such a service: its first argument, a whole path. */
     readonly commands?: readonly string[];
   };
+  /** How many probes of a member must fail in a row before the platform repairs it by itself. 3 if absent. */
+  readonly repairAfterProbes?: number;
   /** How instances are used. */
   readonly access?: readonly ("kubeconfig" | "shell" | "endpoint")[];
 };
@@ -1354,6 +1356,8 @@ export type AppMember = {
     readonly joined?: boolean;
     /** Whether the operation `repair` may help. */
     readonly repairable?: boolean;
+    /** How many probes in a row found a failure that `repair` may help against, up to the number that begins one. */
+    readonly failedProbes?: number;
     /** How it is. */
     readonly health?: "progressing" | "healthy" | "degraded" | "failed" | "unknown";
     /** Why it waits or is not healthy. */
@@ -1492,6 +1496,8 @@ export type AppOperation = {
   readonly parameters?: Readonly<Record<string, unknown>>;
   /** Only plans: the steps are shown, and nothing is done. */
   readonly dryRun: boolean;
+  /** With `dryRun`: how many steps of the plan come before the first that is shown, as `status.steps` has room for 512. */
+  readonly skipSteps?: number;
   /** Ends it at the next step. */
   readonly cancelled: boolean;
   /** The operation as it is. */
@@ -1691,6 +1697,8 @@ export type Node = {
       readonly architecture: string;
       /** Version of the node agent. */
       readonly agentVersion: string;
+      /** Whether the agent can replace itself, because it was installed with the command of `capstan node enroll`. Absent with older agents. */
+      readonly upgradable?: boolean;
       /** Changes with every start of the machine. */
       readonly bootId?: string;
     };
@@ -1772,6 +1780,13 @@ export type Node = {
       /** Id in the directory itself. Directories of the same name with different ids are different ones. */
       readonly id: string;
     }[];
+    /** How the node limits the sizes of storages of the class `local`. */
+    readonly volumes?: {
+      /** `ProjectQuotas` of its file system, `LoopFiles` with file systems of their own, or `None`. */
+      readonly limits: "ProjectQuotas" | "LoopFiles" | "None";
+      /** Why it is not a better one. */
+      readonly message?: string;
+    };
     /** Current state, one condition for each aspect. */
     readonly conditions?: readonly ({
       /** Name of the aspect, such as `Ready`. */

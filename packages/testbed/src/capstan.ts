@@ -22,7 +22,7 @@ export interface CapstanOptions {
   readonly openFiles?: number;
 }
 
-export const capstanProgram = resolve(import.meta.dirname, '../../../apps/cli/bin/capstan');
+export const capstanProgram = resolve(import.meta.dirname, '../../../apps/cli/bin/start.mjs');
 
 /** The real `capstan apiserver` process. It can be killed and started again on the same data and port. */
 export class RunningCapstan implements RunningApiServer {

@@ -28,6 +28,11 @@ export const appMemberKind = defineKind({
         state: optional(choice('State in one word.', [...memberStates])),
         joined: optional(flag('Whether an operation has completed that made it a part of the instance.')),
         repairable: optional(flag('Whether the operation `repair` may help.')),
+        failedProbes: optional(
+          integer('How many probes in a row found a failure that `repair` may help against, up to the number that begins one.', {
+            minimum: 1,
+          }),
+        ),
         health: optional(health),
         message: optional(text('Why it waits or is not healthy.', { maxLength: 4096 })),
         address: optional(text('Its address in the network of the nodes.', { maxLength: 253 })),

@@ -52,6 +52,12 @@ export const appOperationKind = defineKind({
         member: optional(objectName('Name of the AppMember, for an operation on one.')),
         parameters: optional(anything('Parameters, as the schema of the operation says.')),
         dryRun: withDefault(flag('Only plans: the steps are shown, and nothing is done.'), false),
+        skipSteps: optional(
+          integer('With `dryRun`: how many steps of the plan come before the first that is shown, as `status.steps` has room for 512.', {
+            minimum: 0,
+            maximum: 8192,
+          }),
+        ),
         cancelled: withDefault(flag('Ends it at the next step.'), false),
       }),
       status: object('The operation as it is.', {

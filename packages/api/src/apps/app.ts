@@ -107,6 +107,12 @@ export const appKind = defineKind({
         components: keyedList('The roles of members.', component, { keys: ['name'], minItems: 1, maxItems: 16 }),
         operations: optional(keyedList('Operations beside those of every app.', operation, { keys: ['name'], maxItems: 32 })),
         permitted: optional(permitted),
+        repairAfterProbes: optional(
+          integer('How many probes of a member must fail in a row before the platform repairs it by itself. 3 if absent.', {
+            minimum: 1,
+            maximum: 100,
+          }),
+        ),
         access: optional(
           list('How instances are used.', choice('A way to use them.', ['kubeconfig', 'shell', 'endpoint']), { maxItems: 3 }),
         ),

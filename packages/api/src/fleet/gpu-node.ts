@@ -84,6 +84,16 @@ export const gpuNodeKind = defineKind({
             maxItems: 16,
           }),
         ),
+        volumes: optional(
+          object('How the node limits the sizes of storages of the class `local`.', {
+            limits: choice('`ProjectQuotas` of its file system, `LoopFiles` with file systems of their own, or `None`.', [
+              'ProjectQuotas',
+              'LoopFiles',
+              'None',
+            ]),
+            message: optional(text('Why it is not a better one.', { maxLength: 1024 })),
+          }),
+        ),
         conditions: optional(conditions()),
       }),
       rules: [

@@ -1,5 +1,5 @@
 import { timestamp } from '../definition/common.ts';
-import { choice, integer, keyedList, list, object, optional, type ReadOf, text } from '../definition/schema.ts';
+import { choice, flag, integer, keyedList, list, object, optional, type ReadOf, text } from '../definition/schema.ts';
 import { gpuHealthStates } from './gpus.ts';
 
 /** Parts of `GPUNode.status` that the agent reports. */
@@ -61,6 +61,11 @@ export const nodeMachine = object('The machine.', {
   kernel: text('Version of the kernel.', { maxLength: 253 }),
   architecture: text('Architecture, such as `amd64`.', { maxLength: 63 }),
   agentVersion: text('Version of the node agent.', { maxLength: 63 }),
+  upgradable: optional(
+    flag(
+      'Whether the agent can replace itself, because it was installed with the command of `capstan node enroll`. Absent with older agents.',
+    ),
+  ),
   bootId: optional(text('Changes with every start of the machine.', { maxLength: 63 })),
 });
 

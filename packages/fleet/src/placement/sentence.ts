@@ -1,7 +1,7 @@
 import { counted, cpus, gibibytes, listed } from '../words/amounts.ts';
 import { type Constraint, constraints, type Judgement } from './judgement.ts';
 import { labelOf } from './node.ts';
-import type { PlacementRequest } from './request.ts';
+import { type PlacementRequest, wantsGpus } from './request.ts';
 import { setAsideWords } from './set-aside.ts';
 import { wishWords } from './words.ts';
 
@@ -65,7 +65,8 @@ const sentences: Readonly<Record<Constraint, (request: PlacementRequest, facts: 
         : undefined;
     const cpu = cpus(most(stopped, ({ record }) => record.node.cpu));
     const memory = gibibytes(most(stopped, ({ record }) => record.node.memory));
-    return `needs ${wishWords(request)}; ${largest ?? `the largest nodes have ${counted(gpus, 'such GPU')}, ${cpu} and ${memory}`}`;
+    const such = wantsGpus(request.size) ? `${counted(gpus, 'such GPU')}, ` : '';
+    return `needs ${wishWords(request)}; ${largest ?? `the largest nodes have ${such}${cpu} and ${memory}`}`;
   },
   silent: closed,
   notReady: closed,

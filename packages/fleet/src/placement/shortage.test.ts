@@ -91,6 +91,11 @@ describe('the reason in one sentence', () => {
       request: ask(16),
       message: 'needs 16 H100 on one node; the largest nodes have 8 such GPUs, 8 CPUs and 64 GiB',
     },
+    {
+      fleet: nodes(2),
+      request: ask(0, { gpu: {}, cpu: 16_000 }),
+      message: 'needs 16 CPUs on one node; the largest nodes have 8 CPUs and 64 GiB',
+    },
     { fleet: nodes(8, { cordoned: true }), request: ask(1), message: '8 nodes match, all are cordoned' },
     { fleet: nodes(1, { ready: 'Unknown' }), request: ask(1), message: '1 node matches, but is silent' },
     {

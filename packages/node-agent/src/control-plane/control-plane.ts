@@ -8,7 +8,7 @@ import { AgentError } from '../identity/error.ts';
 import { IdentityKeeper } from '../identity/keeper.ts';
 import type { Identity, StateDirectory } from '../identity/state.ts';
 import { type Moment, momentNow } from '../time/moment.ts';
-import { Heartbeat, leaseTime } from './heartbeat.ts';
+import { Heartbeat, leaseTime, untilNextBeat } from './heartbeat.ts';
 import type { Interruptions } from './interruptions.ts';
 import { NearestServer } from './nearest-server.ts';
 import { fetchServers } from './servers.ts';
@@ -37,6 +37,13 @@ export interface ControlPlaneOptions {
 const shortestAnswer = 5_000;
 /** In milliseconds. */
 const tickInterval = 1_000;
+
+/** Whether a machine has answered that nothing listens at the port. */
+export function isRefused(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return true;
+  return isRefused(error.cause) || (error instanceof AggregateError && error.errors.some(isRefused));
+}
 
 /** The agent's side of everything between it and the control plane: its identity, its tunnels and its heartbeat. */
 export class ControlPlane {
@@ -149,26 +156,28 @@ export class ControlPlane {
       try {
         const at = await momentNow();
         const late = AbortSignal.timeout(Math.max(heartbeatInterval, shortestAnswer));
-        if ((await heartbeat.beat(now(), AbortSignal.any([signal, late]))) === 'shared') {
+        const found = await heartbeat.beat(now(), AbortSignal.any([signal, late]));
+        if (found === 'restored') log('the control plane was restored from a snapshot');
+        if (found === 'shared') {
           if (!isShared) log('another agent uses the identity of this node: renewing the certificate, which locks the node if that is so');
           isShared = true;
           this.#identity.doubt();
         }
         onContact?.(at);
-        interruptions?.reached(at);
+        interruptions?.reached(at, { isRestored: found === 'restored' });
         if (isFailing) log('the Lease of this node is renewed again');
         isFailing = false;
       } catch (error) {
         if (signal.aborted) return;
         const why = error instanceof Error ? error.message : String(error);
-        interruptions?.failed(why);
+        interruptions?.failed(why, { isDown: isRefused(error) });
         if (!isFailing) log(`the Lease of this node could not be renewed: ${why}`);
         isFailing = true;
         // The connections may be dead, and another server may answer.
         this.#nearest.reconnect();
         this.#servers = [...this.#servers.slice(1), ...this.#servers.slice(0, 1)];
       }
-      await sleep(heartbeatInterval, undefined, { signal }).catch(() => {});
+      await sleep(untilNextBeat(heartbeatInterval, now().getTime()), undefined, { signal }).catch(() => {});
     }
   }
 

@@ -10,6 +10,19 @@ type Lease = KubeObject & { readonly spec?: { readonly holderIdentity?: string }
 /** How long a Lease is valid that is renewed so often; both in milliseconds. */
 export const leaseTime = (interval: number): number => 4 * interval;
 
+/** The part of an interval in which all agents renew their Leases. */
+const spread = 1 / 40;
+
+/**
+ * In milliseconds. All agents renew their Leases at about the same times by the clock: a server that does the same work a hundred times at once needs much less for it than
+ * one that is woken up for each, and one commit serves many. Without synchronous clocks, agents are as spread out as their clocks.
+ */
+export function untilNextBeat(interval: number, now: number, random: () => number = Math.random): number {
+  const left = interval - (now % interval);
+  // A timer may be a little early: the next time is not the one that is just being served.
+  return (left < interval / 2 ? left + interval : left) + random() * spread * interval;
+}
+
 export interface HeartbeatOptions {
   /** For root:platform. */
   readonly client: Client;
@@ -25,18 +38,26 @@ export class Heartbeat {
   readonly #holder = randomUUID();
   /** Of our last renewal. */
   #resourceVersion: string | undefined;
+  /** The same as a number, also while it is not known whether the Lease is still ours. */
+  #revision: number | undefined;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
     this.#leases = options.client.resource<Lease>(leaseKind).in(nodeNamespace(options.node));
   }
 
-  /** `shared`: somebody else has renewed the Lease since we did, so two agents have one identity. */
-  async beat(now: Date, signal: AbortSignal): Promise<'alone' | 'shared'> {
+  /**
+   * `shared`: somebody else has renewed the Lease since we did, so two agents have one identity. `restored`: the control plane does not go on where it was at our last
+   * renewal.
+   */
+  async beat(now: Date, signal: AbortSignal): Promise<'alone' | 'shared' | 'restored'> {
     const { node, seconds } = this.#options;
     const spec = { holderIdentity: this.#holder, leaseDurationSeconds: seconds, renewTime: formatMicroTime(now) };
+    const before = this.#revision;
     const isShared = this.#resourceVersion !== undefined && !(await this.#renewOwn(spec, signal));
     if (this.#resourceVersion === undefined || isShared) await this.#take({ node, spec }, signal);
+    // A Lease of an earlier agent comes back with a snapshot, too.
+    if (isRestored(before, this.#revision)) return 'restored';
     return isShared ? 'shared' : 'alone';
   }
 
@@ -62,12 +83,25 @@ export class Heartbeat {
       if (!isNotFound(error)) throw error;
       const metadata = { name: node, namespace: nodeNamespace(node) };
       const created = await this.#leases.create({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec }, { signal });
-      this.#resourceVersion = created.metadata.resourceVersion;
+      this.#note(created);
     }
   }
 
   async #patch(patch: JsonObject, signal: AbortSignal): Promise<void> {
     const renewed = await this.#leases.patch(this.#options.node, { type: 'merge', patch }, { signal });
-    this.#resourceVersion = renewed.metadata.resourceVersion;
+    this.#note(renewed);
   }
+
+  #note({ metadata: { resourceVersion } }: Lease): void {
+    this.#resourceVersion = resourceVersion;
+    this.#revision = Number(resourceVersion);
+  }
+}
+
+/** A store that was restored goes on far above the snapshot, or begins again if it counts itself. */
+const smallestLeap = 500_000_000;
+
+function isRestored(before: number | undefined, after: number | undefined): boolean {
+  if (before === undefined || after === undefined) return false;
+  return after < before || after - before > smallestLeap;
 }

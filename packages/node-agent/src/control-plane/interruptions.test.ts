@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { Client } from '@capstan/client';
 import { expect, test } from 'vitest';
 import type { Moment } from '../time/moment.ts';
+import { isRefused } from './control-plane.ts';
 import { Interruptions } from './interruptions.ts';
 
 const start = Date.UTC(2030, 0, 1);
@@ -70,6 +74,45 @@ test('a cut is told from a suspension, which may make requests fail, too', () =>
   expect(reachable()).toMatchObject({ reason: 'Suspended', message: expect.stringContaining('until 2030-01-01T01:01:40Z') });
   interruptions.reached(at(3_900));
   expect(reachable()).toMatchObject({ reason: 'NoConnection', message: expect.stringContaining('it did not answer in time') });
+});
+
+test('a control plane that did not run is told from a cut, also if the connection broke first', () => {
+  const { interruptions, reachable } = follow();
+  interruptions.reached(at(0));
+  interruptions.failed('socket hang up');
+  interruptions.failed('connect ECONNREFUSED', { isDown: true });
+  interruptions.reached(at(100));
+  expect(reachable()).toMatchObject({
+    reason: 'ControlPlaneDown',
+    message: 'nothing was heard of this node for 100s, until 2030-01-01T00:01:40Z: no server of the control plane ran: socket hang up',
+  });
+  interruptions.failed('timeout');
+  interruptions.reached(at(200));
+  expect(reachable()).toMatchObject({ reason: 'NoConnection' });
+});
+
+test('an error of a client says whether the server ran', async () => {
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
+  await once(closed, 'close');
+  using client = new Client({ server: `https://127.0.0.1:${port}`, namespace: 'default', credentials: { current: () => ({}) } });
+  const error = await client.json({ method: 'GET', path: '/version' }).catch((reason: unknown) => reason);
+  expect([isRefused(error), isRefused(new Error('timeout')), isRefused('text')]).toEqual([true, false, false]);
+});
+
+test('a control plane that was restored is named, however short it was away', () => {
+  const { interruptions, reachable } = follow();
+  interruptions.reached(at(0));
+  interruptions.failed('connect ECONNREFUSED');
+  interruptions.reached(at(20), { isRestored: true });
+  expect(reachable()).toMatchObject({
+    reason: 'ControlPlaneRestored',
+    message: 'nothing was heard of this node for 20s, until 2030-01-01T00:00:20Z: the control plane was restored from a snapshot',
+  });
+  interruptions.reached(at(30));
+  expect(reachable()).toMatchObject({ reason: 'ControlPlaneRestored' });
 });
 
 test('a clock that jumps is reported for an hour', () => {

@@ -3,7 +3,13 @@ import { humanDuration } from '@capstan/machinery';
 import { type Moment, passedBetween } from '../time/moment.ts';
 
 /** Why nothing was heard of a node for some time. */
-export type ReachableReason = 'MachineRestarted' | 'AgentRestarted' | 'Suspended' | 'NoConnection';
+export type ReachableReason =
+  | 'MachineRestarted'
+  | 'AgentRestarted'
+  | 'Suspended'
+  | 'NoConnection'
+  | 'ControlPlaneDown'
+  | 'ControlPlaneRestored';
 
 export interface InterruptionsOptions {
   /** The last contact of the agents before this one, as far as it is known. */
@@ -29,6 +35,7 @@ export class Interruptions {
   #isFirst = true;
   /** Of the first request that failed since the last contact. */
   #failure: string | undefined;
+  #wasDown = false;
   /** In milliseconds since the last contact. */
   #stalled = 0;
   #jumped: Moment | undefined;
@@ -48,25 +55,27 @@ export class Interruptions {
     if (passed > 2 * interval) this.#stalled += passed - interval;
   }
 
-  /** The control plane did not answer. */
-  failed(why: string): void {
+  /** The control plane did not answer. `isDown`: its machine says that nothing listens there. */
+  failed(why: string, { isDown = false }: { readonly isDown?: boolean } = {}): void {
     this.#failure ??= why;
+    this.#wasDown ||= isDown;
   }
 
   /** The control plane has answered a request that was sent at this time. */
-  reached(at: Moment): void {
+  reached(at: Moment, { isRestored = false }: { readonly isRestored?: boolean } = {}): void {
     const last = this.#last;
     const silence = last === undefined ? 0 : passedBetween(last, at);
-    if (last !== undefined && silence > this.#options.noticeable) this.#explain(last, at, silence);
+    if (isRestored) this.#explain(at, silence, ['ControlPlaneRestored', 'the control plane was restored from a snapshot']);
+    else if (last !== undefined && silence > this.#options.noticeable) this.#explain(at, silence, this.#cause(last, at, silence));
     this.#judgeClock(last, at);
     this.#last = at;
     this.#isFirst = false;
     this.#failure = undefined;
+    this.#wasDown = false;
     this.#stalled = 0;
   }
 
-  #explain(last: Moment, at: Moment, silence: number): void {
-    const [reason, words] = this.#cause(last, at, silence);
+  #explain(at: Moment, silence: number, [reason, words]: readonly [ReachableReason, string]): void {
     const message = `nothing was heard of this node for ${humanDuration(silence)}, until ${timeOf(at)}: ${words}`.slice(0, 4096);
     this.#set({ type: 'Reachable', status: 'True', reason, message, lastTransitionTime: timeOf(at) });
   }
@@ -77,7 +86,7 @@ export class Interruptions {
     if (this.#isFirst)
       return ['AgentRestarted', this.#failure === undefined ? 'the agent did not run' : `the agent did not run, and then ${away}`];
     if (this.#stalled >= silence / 2) return ['Suspended', 'the agent was suspended, or the machine was too busy to run it'];
-    return ['NoConnection', away];
+    return this.#wasDown ? ['ControlPlaneDown', `no server of the control plane ran: ${this.#failure}`] : ['NoConnection', away];
   }
 
   #judgeClock(last: Moment | undefined, at: Moment): void {

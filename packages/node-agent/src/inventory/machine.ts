@@ -8,7 +8,7 @@ const mostAddresses = 64;
 const passing = /^(lo|veth|cali|cni|docker|br-|flannel|tun|tap|virbr)/;
 
 /** The facts about this machine that rarely change. */
-export async function describeMachine(agentVersion: string): Promise<NodeMachine> {
+export async function describeMachine(agentVersion: string, upgradable = false): Promise<NodeMachine> {
   const text = async (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
   const [release_, boot] = await Promise.all([text('/etc/os-release'), text('/proc/sys/kernel/random/boot_id')]);
   return {
@@ -19,6 +19,7 @@ export async function describeMachine(agentVersion: string): Promise<NodeMachine
     kernel: release(),
     architecture: architectures[arch()] ?? arch(),
     agentVersion,
+    upgradable,
     ...(boot !== '' && { bootId: boot.trim() }),
   };
 }

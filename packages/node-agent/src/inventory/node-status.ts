@@ -14,7 +14,7 @@ import type {
 /** The part of the status of a GPUNode that its agent writes. */
 export type ReportedStatus = Pick<
   NonNullable<GPUNode['status']>,
-  'machine' | 'gpuSummary' | 'gpus' | 'drivers' | 'unitDrivers' | 'sharedDirectories' | 'addresses' | 'conditions'
+  'machine' | 'gpuSummary' | 'gpus' | 'drivers' | 'unitDrivers' | 'sharedDirectories' | 'volumes' | 'addresses' | 'conditions'
 >;
 
 export interface Facts {
@@ -24,6 +24,7 @@ export interface Facts {
   readonly gpus: readonly GpuStatus[];
   readonly unitDrivers: readonly NodeUnitDriver[];
   readonly sharedDirectories?: readonly SharedDirectory[];
+  readonly volumes?: ReportedStatus['volumes'];
   /** Beside the one about GPUs. */
   readonly conditions?: readonly Condition[];
   /** The time at which the agent started. */
@@ -32,7 +33,7 @@ export interface Facts {
 
 /** Contains nothing that changes from sample to sample: it is written only when it differs. */
 export function nodeStatus(facts: Facts): ReportedStatus {
-  const { machine, addresses, inventories, gpus, unitDrivers, sharedDirectories = [], conditions = [], startedAt } = facts;
+  const { machine, addresses, inventories, gpus, unitDrivers, sharedDirectories = [], volumes, conditions = [], startedAt } = facts;
   const groups = linkGroups(inventories);
   return {
     machine,
@@ -42,6 +43,7 @@ export function nodeStatus(facts: Facts): ReportedStatus {
     drivers: inventories.map(driverOf),
     unitDrivers,
     ...(sharedDirectories.length > 0 && { sharedDirectories }),
+    ...(volumes !== undefined && { volumes }),
     conditions: [gpuCondition(gpus, startedAt), ...conditions],
   };
 }

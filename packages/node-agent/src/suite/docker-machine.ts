@@ -21,7 +21,7 @@ const image = 'localhost/unit:1';
 export function dockerMachine(): ImagesUnderTest & { readonly daemon: () => DockerDaemon } {
   const directory = temporaryDirectory('docker');
   const state = directory.join('state');
-  const options = { directory: state, log: { files: 2, bytes: 65_536 }, processes: 200 };
+  const options = { directory: state, log: { files: 2, bytes: 65_536 }, processes: 200, disk: 128 << 20 };
   let daemon: DockerDaemon;
   let registry: TestRegistry;
   let closedPort: number;
@@ -45,11 +45,12 @@ export function dockerMachine(): ImagesUnderTest & { readonly daemon: () => Dock
   });
 
   return {
-    renew: () => openContainerDriver({ ...options, sockets: [daemon.socketPath], programs: [], exec }),
+    renew: (more = {}) => openContainerDriver({ ...options, ...more, sockets: [daemon.socketPath], programs: [], exec }),
     base: { image },
     echoServer,
     state,
     user: 'root',
+    disk: 128 << 20,
     directory,
     socket: () => daemon.socketPath,
     options,

@@ -55,17 +55,18 @@ export function podmanMachine(podman: string): PodmanMachine {
     deleteStorage(directory);
   });
 
-  const options = { directory: state, log: { files: 2, bytes: 65_536 }, processes: 200 };
+  const options = { directory: state, log: { files: 2, bytes: 65_536 }, processes: 200, disk: 128 << 20 };
   return {
-    renew: async () => {
+    renew: async (more = {}) => {
       // One test ends the service, which is then started again.
       while ((await identify(service.socketPath)) === undefined) await sleep(20);
-      return openContainerDriver({ ...options, sockets: [service.socketPath], exec });
+      return openContainerDriver({ ...options, ...more, sockets: [service.socketPath], exec });
     },
     base: { image },
     echoServer,
     state,
     user: 'root',
+    disk: 128 << 20,
     directory,
     socket: () => service.socketPath,
     options,

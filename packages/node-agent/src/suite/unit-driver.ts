@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -145,6 +146,19 @@ export function unitDriverSuite(tested: DriverUnderTest): void {
       streams.stdin!.end();
       expect((await text(streams.stdout)).length).toBe(300_000);
       expect(await streams.exited).toBe(0);
+    });
+
+    test('has its exit code also if input arrives after its end, before anybody has read the code', async () => {
+      const room = await rooms.start(rooms.shell('exec sleep 600'));
+      const streams = await (await tested.renew()).exec(room.id, { command: ['/bin/sh'], stdin: true, tty: false });
+      streams.stderr?.resume();
+      const printed = text(streams.stdout);
+      streams.stdin!.write('echo last words; exit 4\n');
+      // Nothing is read meanwhile.
+      execFileSync('sleep', ['0.5']);
+      streams.stdin!.write('more\n');
+      streams.stdin!.end();
+      expect([await streams.exited, await printed]).toEqual([4, 'last words\n']);
     });
 
     test('waits for a client that reads slowly, and loses nothing', async () => {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -16,7 +16,7 @@ import { TestRooms } from './unit-rooms.ts';
 
 /** A driver of images under test. */
 export interface ImagesUnderTest extends IsolationUnderTest {
-  readonly renew: () => Promise<ContainerDriver>;
+  readonly renew: (more?: Pick<OpenContainerDriverOptions, 'spare'>) => Promise<ContainerDriver>;
   readonly directory: TemporaryDirectory;
   /** Of the engine. */
   readonly socket: () => string;
@@ -95,6 +95,15 @@ export function unitImagesSuite(tested: ImagesUnderTest): void {
     ])('%s', async (_what, name, problem) => {
       await expect(pull(name())).rejects.toMatchObject({ name: 'UnitProblem', ...problem });
     });
+
+    test('does not fill the disk of the node', async () => {
+      const driver = await tested.renew({ spare: () => Number.POSITIVE_INFINITY });
+      const room = rooms.room([], { image: `${registry().host}/unit:2` });
+      await expect(driver.prepare(room, { onStep: () => {}, signal: AbortSignal.timeout(20_000) })).rejects.toMatchObject({
+        reason: 'DiskFull',
+        isFinal: false,
+      });
+    });
   });
 
   test('a unit with a network of its own reaches neither the node, nor services for machines, nor other units', async () => {
@@ -153,6 +162,13 @@ import { openContainerDriver } from ${JSON.stringify(join(drivers, 'open.ts'))};
     expect(statSync(join(storage, 'new')).uid).toBe(65_534);
   });
 
+  test('volumes of the image have its files, and count for the size of the container', async () => {
+    const script = 'cat /srv/kept/note; head -c 200000000 /dev/zero > /srv/kept/large; echo " status $?"; stat -c %s /srv/kept/large';
+    const { stdout } = await rooms.run(rooms.shell(script));
+    expect(stdout).toMatch(/^of the image status 1\n/);
+    expect(Number(stdout.split('\n')[1])).toBeLessThan(tested.disk);
+  });
+
   test('a tenant cannot ask the runtime for GPUs of others', async () => {
     expect(await rooms.printed('echo "$NVIDIA_VISIBLE_DEVICES"', { environment: { NVIDIA_VISIBLE_DEVICES: 'all' } })).toBe('void\n');
   });
@@ -164,7 +180,11 @@ import { openContainerDriver } from ${JSON.stringify(join(drivers, 'open.ts'))};
     await (await tested.renew()).remove(room.id);
     expect(await containers()).not.toContain(room.id);
     expect(await processesMarked(allocationMarker, room.allocation)).toEqual([]);
-    expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(room.id);
+    const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(directory.path));
+    expect(mounts.filter((line) => line.includes(room.id) || /overlay2?\/[0-9a-f]{64}/.test(line))).toEqual([]);
+    expect(execFileSync('losetup', ['--list', '--noheadings', '--output', 'BACK-FILE'], { encoding: 'utf8' })).not.toContain(room.id);
     for (const folder of ['units', 'rooms/units']) expect(existsSync(join(state, folder, room.id))).toBe(false);
   });
 }

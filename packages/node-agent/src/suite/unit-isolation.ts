@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { closeSizedFolder, openSizedFolder } from '../disks/sized-folder.ts';
 import { type DriverUnderTest, TestRooms } from './unit-rooms.ts';
 
 export interface IsolationUnderTest extends DriverUnderTest {
@@ -14,6 +15,8 @@ export interface IsolationUnderTest extends DriverUnderTest {
    * of their own.
    */
   readonly user: 'own' | 'root';
+  /** In bytes: how much of the disk a unit may use. */
+  readonly disk: number;
 }
 
 /** CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID and NET_BIND_SERVICE. */
@@ -118,6 +121,23 @@ export function unitIsolationSuite(tested: IsolationUnderTest): void {
         await rooms.start(rooms.shell('true', { mounts })).catch(() => {});
       }
       expect(() => statSync(join(victim, 'made'))).toThrow('ENOENT');
+    });
+
+    test('cannot fill the disk of the node', async () => {
+      const uploads = folder('uploads');
+      const { disk } = tested;
+      if (isOwn) await openSizedFolder({ image: `${uploads}.image`, point: uploads }, { size: disk, spare: () => 0 });
+      try {
+        const place = isOwn ? '/workspace' : '/var';
+        const script = `head -c 200000000 /dev/zero > ${place}/large; echo "status $?"; stat -c %s ${place}/large; rm ${place}/large; echo kept > ${place}/small; cat ${place}/small`;
+        const { stdout } = await rooms.run(rooms.shell(script, isOwn ? { uploads } : {}));
+        const [status, size, small] = stdout.trim().split('\n');
+        expect([status, small]).toEqual(['status 1', 'kept']);
+        expect(Number(size)).toBeGreaterThan(disk / 2);
+        expect(Number(size)).toBeLessThan(disk);
+      } finally {
+        await closeSizedFolder({ image: `${uploads}.image`, point: uploads });
+      }
     });
 
     test('in memory count as memory of the unit', async () => {
@@ -253,6 +273,13 @@ export function unitIsolationSuite(tested: IsolationUnderTest): void {
         `print syscall(${number}, ${args}) == -1 && ($! == 1 || $! == 38) ? "refused\\n" : "answered $!\\n"`,
       ];
       expect((await rooms.run(rooms.room(command))).stdout).toBe('refused\n');
+    });
+
+    test('files cannot leave the project that limits them', async () => {
+      // FS_IOC_FSGETXATTR, and FS_IOC_FSSETXATTR with the same.
+      const program =
+        'open my $f, ">", "/tmp/mine" or die; my $state = "\\0" x 28; ioctl($f, 0x801c581f, $state); print ioctl($f, 0x401c5820, $state) ? "changed\\n" : "refused\\n"';
+      expect((await rooms.run(rooms.room(['/usr/bin/perl', '-e', program]))).stdout).toBe('refused\n');
     });
 
     test('calls of another architecture end the program', async () => {

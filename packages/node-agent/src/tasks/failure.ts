@@ -1,4 +1,5 @@
 import type { NodeTaskStatus, TaskError } from '@capstan/api';
+import { ConnectionError } from '@capstan/client';
 
 /** The errors of tasks. `userFixable`: the person who asked can fix it. `retryable`: trying again may help. */
 const catalogue = {
@@ -19,6 +20,8 @@ const catalogue = {
   NotPermitted: { userFixable: false, retryable: false },
   NotSupported: { userFixable: false, retryable: false },
   DiskFull: { userFixable: false, retryable: true },
+  /** A script or a Secret could not be read, as no server answered. */
+  ControlPlaneUnreachable: { userFixable: false, retryable: true },
   /** Everything that nobody foresaw. */
   Internal: { userFixable: false, retryable: true },
 } as const satisfies Readonly<Record<string, Pick<TaskError, 'userFixable' | 'retryable'>>>;
@@ -56,6 +59,7 @@ const systemCodes: Readonly<Record<string, TaskErrorCode>> = {
 /** Any error, as a failure of a task. */
 export function asFailure(error: unknown): TaskFailure {
   if (error instanceof TaskFailure) return error;
+  if (error instanceof ConnectionError) return new TaskFailure('ControlPlaneUnreachable', error.message, { cause: error });
   if (!(error instanceof Error)) return new TaskFailure('Internal', String(error));
   const { code } = error as NodeJS.ErrnoException;
   return new TaskFailure((code && systemCodes[code]) || 'Internal', error.message, { cause: error });

@@ -90,8 +90,9 @@ export class TaskOutput {
   /** Undefined if there is no output. */
   async size(key: string): Promise<NodeTaskStatus['output']> {
     const found = await stat(this.file(key)).catch(() => undefined);
-    if (found === undefined) return undefined;
-    return { bytes: found.size, truncated: (this.#written.get(key) ?? 0) > this.#limit || (await this.#isCut(key)) };
+    const truncated = (this.#written.get(key) ?? 0) > this.#limit || (await this.#isCut(key));
+    // A full disk may have no room for the file either.
+    return found === undefined && !truncated ? undefined : { bytes: found?.size ?? 0, truncated };
   }
 
   /** The text at the end of output that was cut; empty if none was. */

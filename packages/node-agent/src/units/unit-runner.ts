@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { type GpuReading, type NodeUnitDriver, type NodeUnitStatus, nodeUnitKind } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import type { BackoffOptions } from '@capstan/machinery';
+import { reopenSizedFolder, type SizeOptions } from '../disks/sized-folder.ts';
+import { unitRoom } from '../disks/unit-room.ts';
 import { partSender } from '../logs/send-part.ts';
 import { LogSender } from '../logs/sender.ts';
 import { StatusReports } from '../reporting/status-reports.ts';
@@ -12,7 +14,7 @@ import { openGroups } from './drivers/exec/groups.ts';
 import { DriverRegistry } from './drivers/registry.ts';
 import { contactFile, LastContact } from './engine/contact.ts';
 import { UnitEngine } from './engine/engine.ts';
-import { uploadsIn } from './engine/removal.ts';
+import { uploadRoom, uploadsIn } from './engine/removal.ts';
 import { type DeviceSource, resolveRoom, type StorageFolders } from './engine/room.ts';
 import { defaultTimes, type UnitTimes } from './engine/times.ts';
 import { GuardProcesses } from './guards/guards.ts';
@@ -34,6 +36,8 @@ export interface UnitOptions {
   readonly engine?: 'podman' | 'docker';
   readonly times?: Partial<UnitTimes>;
   readonly uploadLimits?: UnpackLimits;
+  /** In bytes: how much of the disk a unit may use for its uploads and for the layer of its container, at most. */
+  readonly disk?: number;
 }
 
 export interface UnitRunnerOptions extends UnitOptions {
@@ -58,6 +62,7 @@ interface Parts {
   readonly engine: UnitEngine;
   readonly usage: UsageSampler;
   readonly logs: LogSender;
+  readonly room: SizeOptions | undefined;
 }
 
 /** Runs the NodeUnits of this machine. Their programs outlive it. */
@@ -72,7 +77,11 @@ export class UnitRunner implements AsyncDisposable {
     const { records, engine } = parts;
     this.#options = options;
     this.#parts = parts;
-    const uploads = { folder: (name: string) => records.folder(name), limits: options.uploadLimits ?? defaultUploadLimits };
+    const uploads = {
+      folder: (name: string) => records.folder(name),
+      limits: options.uploadLimits ?? defaultUploadLimits,
+      room: parts.room,
+    };
     this.handlers = unitHandlers({ engine, uploads });
   }
 
@@ -106,13 +115,15 @@ export class UnitRunner implements AsyncDisposable {
       contact,
       guards,
       isCleaned: (allocation) => options.cleaned.has(allocation),
-      resolve: async (record) =>
-        resolveRoom(record, {
+      resolve: async (record) => {
+        await reopenSizedFolder(uploadRoom(records.folder(record.name)));
+        return resolveRoom(record, {
           secrets: await secrets.get(record.name),
           devices: gpus,
           storages,
           uploads: uploadsIn(records.folder(record.name)),
-        }),
+        });
+      },
       now: momentNow,
       times,
       report: (unit, status) => reports.report(unit, status),
@@ -128,7 +139,8 @@ export class UnitRunner implements AsyncDisposable {
       interval: times.logInterval,
       longestInterval: times.longestLogInterval,
     });
-    return new UnitRunner(options, { engine, drivers, contact, records, secrets, reports, usage, logs });
+    const room = await unitRoom(options.disk);
+    return new UnitRunner(options, { room, engine, drivers, contact, records, secrets, reports, usage, logs });
   }
 
   /** For GPUNode.status. */

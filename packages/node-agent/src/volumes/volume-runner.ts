@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type NodeVolume, type NodeVolumeStatus, nodeNamespace, nodeVolumeKind, type SharedDirectory } from '@capstan/api';
 import { type Client, Informer } from '@capstan/client';
 import { type BackoffOptions, sameJson, Trouble } from '@capstan/machinery';
+import { spareOf } from '../disks/space.ts';
 import { StatusReports } from '../reporting/status-reports.ts';
 import type { StorageFolders } from '../units/engine/room.ts';
-import { type Backends, chooseBackends } from './backends/choice.ts';
+import { type Backends, chooseBackends, limitsOf, type VolumeLimits } from './backends/choice.ts';
 import { VolumeEngine } from './engine.ts';
 import { isRefused } from './preparation/addresses.ts';
 import type { ImageSource } from './preparation/prepare.ts';
@@ -35,9 +36,6 @@ export interface VolumeRunnerOptions extends VolumeOptions {
   readonly log: (line: string) => void;
 }
 
-/** In bytes: volumes leave so much of the disk to the machine and to other units. */
-const spare = (disk: number): number => Math.max(2 ** 30, disk / 20);
-
 /** Keeps the NodeVolumes of this machine. */
 export class VolumeRunner implements AsyncDisposable {
   readonly #options: VolumeRunnerOptions;
@@ -45,15 +43,18 @@ export class VolumeRunner implements AsyncDisposable {
   readonly #reports: StatusReports<NodeVolumeStatus>;
   readonly #directories: SharedDirectories;
   #shared: readonly SharedDirectory[] = [];
+  /** How the sizes of local volumes are limited here. */
+  readonly limits: VolumeLimits;
 
   private constructor(
     options: VolumeRunnerOptions,
-    parts: { engine: VolumeEngine; reports: StatusReports<NodeVolumeStatus>; directories: SharedDirectories },
+    parts: { engine: VolumeEngine; reports: StatusReports<NodeVolumeStatus>; directories: SharedDirectories; limits: VolumeLimits },
   ) {
     this.#options = options;
     this.#engine = parts.engine;
     this.#reports = parts.reports;
     this.#directories = parts.directories;
+    this.limits = parts.limits;
   }
 
   /** Resolves when the volumes of the records are being mounted again. */
@@ -68,10 +69,12 @@ export class VolumeRunner implements AsyncDisposable {
       log,
     });
     const directories = new SharedDirectories(options.directories ?? [], log);
+    const directory = join(stateDirectory, 'storages');
+    const backends = options.backends ?? (await chooseBackends({ directory, spare: spareOf }));
     const engine = new VolumeEngine({
       directories,
-      records: new VolumeRecords(join(stateDirectory, 'storages')),
-      backends: options.backends ?? (await chooseBackends({ spare })),
+      records: new VolumeRecords(directory),
+      backends,
       times: { ...defaultVolumeTimes, ...options.times },
       isInUse,
       isRefused,
@@ -80,7 +83,7 @@ export class VolumeRunner implements AsyncDisposable {
       log,
     });
     await engine.resume();
-    const runner = new VolumeRunner(options, { engine, reports, directories });
+    const runner = new VolumeRunner(options, { engine, reports, directories, limits: limitsOf(backends) });
     runner.#shared = await directories.inspect();
     return runner;
   }

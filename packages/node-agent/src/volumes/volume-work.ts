@@ -155,10 +155,7 @@ export class VolumeWork {
       throw new VolumeProblem('NodeProblem', 'the node has files of another owner under this name', { isFinal: true });
     const backend = this.#shared ?? backends.of(record.backend);
     if (backend === undefined)
-      throw new VolumeProblem(
-        'NodeProblem',
-        `the volume is a ${record.backend} volume, which this agent cannot use: ${backends.preferred.unlimited}`,
-      );
+      throw new VolumeProblem('NodeProblem', `the volume is a ${record.backend} volume, which this agent cannot use: ${whyNot(backends)}`);
     const folder = records.folder(name);
     if (this.isSnapshot) record = await this.#take(record, backend);
     else await backend.create(folder, record.size);
@@ -187,7 +184,8 @@ export class VolumeWork {
       await records.write({ ...next, size: spec.size });
     }
     const { takenAt } = next;
-    this.#report('Ready', { ...(await this.#facts(backend, folder)), ...(takenAt !== undefined && { takenAt }) });
+    // It may be wanted otherwise by now.
+    this.#report('Ready', { ...(await this.#facts(backend, folder)), ...(takenAt !== undefined && { takenAt }) }, wanted);
   }
 
   /** The backend of a snapshot is that of its source. */
@@ -257,7 +255,7 @@ export class VolumeWork {
       await records.write({ ...record, ...this.#wanted });
       const backend = this.#shared ?? backends.of(record.backend);
       if (backend === undefined)
-        throw new VolumeProblem('NodeProblem', `this agent cannot delete a ${record.backend} volume: ${backends.preferred.unlimited}`);
+        throw new VolumeProblem('NodeProblem', `this agent cannot delete a ${record.backend} volume: ${whyNot(backends)}`);
       await backend.remove(records.folder(name));
       await records.remove(name);
     }
@@ -272,8 +270,8 @@ export class VolumeWork {
     this.#report(phase, { reason, message: message.slice(0, 1024), recoverable: isFinal });
   }
 
-  #report(phase: NodeVolumePhase, more: Partial<NodeVolumeStatus>): void {
-    this.#context.report(this.#wanted, { phase, observedGeneration: this.#wanted.generation, ...more });
+  #report(phase: NodeVolumePhase, more: Partial<NodeVolumeStatus>, wanted = this.#wanted): void {
+    this.#context.report(wanted, { phase, observedGeneration: wanted.generation, ...more });
   }
 }
 
@@ -282,6 +280,8 @@ function isSameOwner({ spec }: VolumeRecord, { spec: other }: WantedVolume): boo
   const [one, two] = [spec.owner, other.owner];
   return one.cluster === two.cluster && one.namespace === two.namespace && one.name === two.name;
 }
+
+const whyNot = ({ why, preferred }: Backends): string => why ?? preferred.unlimited ?? 'the machine has changed';
 
 const exists = (path: string): Promise<boolean> =>
   access(path).then(

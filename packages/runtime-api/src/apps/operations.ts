@@ -25,7 +25,7 @@ export async function beginOperation(call: Call): Promise<Reply> {
   const wanted: JsonObject = { ...body, instance: instance.metadata.name ?? '' };
   const reply = await createOne(appOperations, { ...call, body: () => Promise.resolve(wanted) });
   if (reply === 'sent' || body['dryRun'] !== true) return reply;
-  return { status: 200, body: await shownPlan(call, reply) };
+  return { status: 200, body: await shownPlan(call, { first: reply, wanted }) };
 }
 
 /**
@@ -49,16 +49,39 @@ export async function previewInstance(call: Call): Promise<Reply> {
   try {
     const operation = { instance: name, type: 'deploy', dryRun: true };
     const reply = await createOne(appOperations, { ...call, incoming: withoutKey(call), body: () => Promise.resolve(operation) });
-    const { steps } = await shownPlan(call, reply);
+    const { steps } = await shownPlan(call, { first: reply, wanted: operation });
     return { status: 200, body: { members: [...new Set(steps.flatMap(({ member }) => member ?? []))], steps } };
   } finally {
     await ignoring(upstream.json({ method: 'DELETE', path: `${place.collection}/${name}`, authorization }), isNotFound);
   }
 }
 
-/** The plan of an operation that was created to show it; the operation is deleted. */
-async function shownPlan(call: Call, reply: Reply): Promise<ShownPlan> {
-  if (reply === 'sent') return { steps: [] };
+interface Planning {
+  /** The answer to the creation of the operation that shows the first steps. */
+  readonly first: Reply;
+  /** The operation. */
+  readonly wanted: JsonObject;
+}
+
+/** The whole plan. An operation shows only a part of a long one, so there is another for each part. */
+async function shownPlan(call: Call, { first, wanted }: Planning): Promise<ShownPlan> {
+  const { steps, total } = await shownPart(call, first);
+  const all = [...steps];
+  const { name: _, ...others } = wanted;
+  while (all.length < total) {
+    const next = { ...others, skipSteps: all.length };
+    const reply = await createOne(appOperations, { ...call, incoming: withoutKey(call), body: () => Promise.resolve(next) });
+    const part = await shownPart(call, reply);
+    if (part.total !== total || part.steps.length === 0)
+      throw new Problem('conflict', 'The plan has changed while it was read. Try again.');
+    all.push(...part.steps);
+  }
+  return { steps: all };
+}
+
+/** The steps that an operation shows, which was created for that and is deleted. */
+async function shownPart(call: Call, reply: Reply): Promise<PlanPart> {
+  if (reply === 'sent') return { steps: [], total: 0 };
   const place = await placeOf(appOperations, call);
   const { name } = reply.body as { readonly name: string };
   try {
@@ -78,8 +101,13 @@ interface ShownPlan {
   readonly steps: readonly Pick<AppStep, 'id' | 'title' | 'stage' | 'member' | 'phase'>[];
 }
 
+interface PlanPart extends ShownPlan {
+  /** How many steps the whole plan has. */
+  readonly total: number;
+}
+
 /** Waits until the platform has planned an operation. */
-async function planOf({ upstream, authorization }: Call, { collection }: Place, name: string): Promise<ShownPlan> {
+async function planOf({ upstream, authorization }: Call, { collection }: Place, name: string): Promise<PlanPart> {
   const end = performance.now() + patience;
   for (;;) {
     const { status } = await upstream.json<AppOperation>({ method: 'GET', path: `${collection}/${name}`, authorization });
@@ -92,6 +120,7 @@ async function planOf({ upstream, authorization }: Call, { collection }: Place, 
           ...(member !== undefined && { member }),
           ...(phase !== undefined && { phase }),
         })),
+        total: status.progress?.total ?? 0,
       };
     if (finalOperationStates.has(status?.state ?? ''))
       throw new Problem('validation_failed', status?.message ?? 'The operation cannot be planned.');

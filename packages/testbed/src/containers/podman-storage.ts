@@ -5,11 +5,15 @@ import { buildImage } from '../kubelets/images.ts';
 import type { TemporaryDirectory } from '../temporary.ts';
 import { requireTool } from '../tools/tool.ts';
 
-/** An image with busybox, a shell and Perl, in an archive that engines load. The text makes it another one. */
+/** An image with busybox, a shell, Perl and a volume with a file, in an archive that engines load. The text makes it another one. */
 export async function buildUnitImage(name: string, archive: string, text = ''): Promise<void> {
   const busybox = join(`${await requireTool('containerd')}.tree`, 'bin/busybox');
   const command = ['/bin/sh', '-c', 'echo "from the image"'];
-  await buildImage(busybox, { names: [name], command, files: { 'etc/note': text }, programs: perlFiles() }, archive);
+  await buildImage(
+    busybox,
+    { names: [name], command, files: { 'etc/note': text, 'srv/kept/note': 'of the image' }, programs: perlFiles(), volumes: ['/srv/kept'] },
+    archive,
+  );
 }
 
 function perlFiles(): Record<string, string> {

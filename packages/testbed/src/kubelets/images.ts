@@ -12,6 +12,8 @@ export interface ImageDescription {
   readonly directory?: string;
   readonly environment?: readonly string[];
   readonly user?: string;
+  /** Folders that engines keep apart from the layer of a container. */
+  readonly volumes?: readonly string[];
   /** Text files, by path. */
   readonly files?: Readonly<Record<string, string>>;
   /** Executable scripts, by path. */
@@ -68,6 +70,7 @@ function putImage(layout: string, description: ImageDescription, content: Buffer
       User: user,
       ...(entrypoint && { Entrypoint: entrypoint }),
       ...(command && { Cmd: command }),
+      ...(description.volumes && { Volumes: Object.fromEntries(description.volumes.map((path) => [path, {}])) }),
     },
     rootfs: { type: 'layers', diff_ids: [digestOf(content)] },
   };

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { chromiumTree } from './chromium.ts';
 import { containerdTree } from './containerd.ts';
 import type { DebianRepository } from './debian-repository.ts';
-import type { DebianTree } from './debian-tree.ts';
+import { type DebianTree, debianProgram } from './debian-tree.ts';
 import { dockerTree } from './docker.ts';
 import { faketimeTree } from './faketime.ts';
-import { haproxyTree } from './haproxy.ts';
-import { iptablesTree, nftTree } from './packet-filters.ts';
+import { iptablesTree } from './packet-filters.ts';
 import { podmanTree } from './podman.ts';
 import { slurmRepository } from './slurm.ts';
 
@@ -163,22 +161,38 @@ const described: readonly ToolDescription[] = [
   { name: 'dockerd', version: 'debian', debianTree: dockerTree },
   {
     name: 'rsync',
-    version: 'debian',
+    version: 'debian-2',
     onPath: { atLeast: '3.0.0', versionArgs: ['--version'] },
-    debian: { package: 'rsync', file: 'usr/bin/rsync' },
+    debianTree: debianProgram('rsync', 'usr/bin/rsync'),
   },
   {
     name: 'sftp-server',
     version: 'debian',
     debian: { package: 'openssh-sftp-server', file: 'usr/lib/openssh/sftp-server' },
   },
-  { name: 'haproxy', version: 'debian', onPath: { atLeast: '2.4.0', versionArgs: ['-v'] }, debianTree: haproxyTree },
+  {
+    name: 'haproxy',
+    version: 'debian',
+    onPath: { atLeast: '2.4.0', versionArgs: ['-v'] },
+    debianTree: debianProgram('haproxy', 'usr/sbin/haproxy'),
+  },
   { name: 'faketime', version: 'debian', debianTree: faketimeTree },
-  { name: 'nft', version: 'debian', onPath: { atLeast: '0.9.0', versionArgs: ['--version'] }, debianTree: nftTree },
+  {
+    name: 'nft',
+    version: 'debian',
+    onPath: { atLeast: '0.9.0', versionArgs: ['--version'] },
+    debianTree: debianProgram('nftables', 'usr/sbin/nft'),
+  },
   { name: 'iptables', version: 'debian', onPath: { atLeast: '1.8.0', versionArgs: ['--version'] }, debianTree: iptablesTree },
   // The whole tree is needed, so one on PATH is not enough.
   { name: 'containerd', version: 'debian-2', debianTree: containerdTree },
-  { name: 'chromium', version: 'debian', onPath: { atLeast: '120.0.0', versionArgs: ['--version'] }, debianTree: chromiumTree },
+  // Debian's own script would look for it in /usr.
+  {
+    name: 'chromium',
+    version: 'debian-2',
+    onPath: { atLeast: '120.0.0', versionArgs: ['--version'] },
+    debianTree: debianProgram('chromium', 'usr/lib/chromium/chromium'),
+  },
   { name: 'slurm', version: 'debian', debianRepository: slurmRepository },
   kcpPlugin('kubectl-ws'),
   kcpPlugin('kubectl-kcp'),

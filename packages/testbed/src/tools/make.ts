@@ -23,7 +23,7 @@ const outOfTime = 'there was no time left to build it';
 /** Puts the program into the cache from Debian's packages. Returns the reason on failure, undefined on success. */
 export async function fromDebian(tool: ToolDescription): Promise<string | undefined> {
   const { debian, debianTree, debianRepository, onPath } = tool;
-  if (debianTree !== undefined) return unpackDebianTree(debianTree, cachedPath(tool));
+  if (debianTree !== undefined) return unpackDebianTree(debianTree, cachedPath(tool), onPath?.versionArgs);
   if (debianRepository !== undefined) return downloadRepository(debianRepository, cachedPath(tool));
   if (debian === undefined) return 'Debian has no package for it';
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return 'Debian packages need root on Debian';

@@ -2,13 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DebianTree, libraryPath } from './debian-tree.ts';
 
-/** The packet filter of Linux, for tests of networks. */
-export const nftTree: DebianTree = {
-  packages: ['nftables'],
-  prepare: (tree) => `#!/bin/sh\nLD_LIBRARY_PATH='${libraryPath(tree)}' exec '${join(tree, 'usr/sbin/nft')}' "$@"\n`,
-};
-
-/** Its older interface. The folder `links` beside it has `iptables` and `iptables-restore`. */
+/** The older interface of the packet filter of Linux. The folder `links` beside it has `iptables` and `iptables-restore`. */
 export const iptablesTree: DebianTree = {
   packages: ['iptables'],
   prepare: (tree) => {

@@ -6,7 +6,7 @@ import type { GpuReading } from '@capstan/api';
 import { afterAll, expect, test, vi } from 'vitest';
 import { allocationMarker, processesMarked } from '../../processes/proc.ts';
 import type { TaskContext } from '../task-type.ts';
-import { mountPoints, nodeClean } from './node-clean.ts';
+import { nodeClean } from './node-clean.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'capstan-clean-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -121,13 +121,6 @@ test('remembers an allocation while it is cleaned up after, and for good when no
 
 test.each(['..', 'a/b', '', 'A'])('refuses the id %j', async (id) => {
   await expect(clean(id)).rejects.toMatchObject({ code: 'InvalidParameters' });
-});
-
-test('reads mount points with spaces', () => {
-  expect(mountPoints('36 35 98:0 / /mnt/a\\040b rw - ext4 /dev/x rw\n37 36 0:1 / /mnt/c rw - tmpfs t rw\n')).toEqual([
-    '/mnt/a b',
-    '/mnt/c',
-  ]);
 });
 
 const mayMount = ((): boolean => {

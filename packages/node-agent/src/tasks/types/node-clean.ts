@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { access, readdir, readFile, rm } from 'node:fs/promises';
+import { access, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { GpuReading, TaskParameters } from '@capstan/api';
+import { allMounts } from '../../disks/mounts.ts';
 import { ProcessGroup } from '../../processes/cgroup.ts';
 import { allocationMarker, processEntry, processesMarked } from '../../processes/proc.ts';
 import { type Finding, type GpuTraces, tracesOnGpus } from '../cleaning/gpus.ts';
@@ -149,18 +150,7 @@ function lastWords(text: string): string {
 }
 
 async function mountsBelow(folder: string): Promise<string[]> {
-  const text = await readFile('/proc/self/mountinfo', 'utf8');
-  return mountPoints(text).filter((path) => path === folder || path.startsWith(`${folder}/`));
-}
-
-/** The mount points in `/proc/self/mountinfo`, in the order in which they were mounted. */
-export function mountPoints(text: string): string[] {
-  return text.split('\n').flatMap((line) => {
-    const path = line.split(' ')[4];
-    return path === undefined
-      ? []
-      : [path.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))];
-  });
+  return (await allMounts()).map(({ point }) => point).filter((path) => path === folder || path.startsWith(`${folder}/`));
 }
 
 async function deleteFiles(folder: string): Promise<Finding[]> {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openContainerDriver } from './container/open.ts';
+import { type OpenContainerDriverOptions, openContainerDriver } from './container/open.ts';
 import type { UnitDriver } from './driver.ts';
 import { openExecDriver } from './exec/open.ts';
 
@@ -7,11 +7,13 @@ export interface MachineDrivers extends AsyncDisposable {
   readonly all: readonly UnitDriver[];
 }
 
+export type OpenDriversOptions = Pick<OpenContainerDriverOptions, 'engine' | 'disk'>;
+
 /** The drivers of this machine. Programs do not end with them. */
-export async function openDrivers(stateDirectory: string, engine?: 'podman' | 'docker'): Promise<MachineDrivers> {
+export async function openDrivers(stateDirectory: string, options: OpenDriversOptions = {}): Promise<MachineDrivers> {
   const hidden = [stateDirectory];
   const exec = await openExecDriver({ directory: join(stateDirectory, 'exec'), hidden });
-  const container = await openContainerDriver({ directory: join(stateDirectory, 'containers'), hidden, exec, ...(engine && { engine }) });
+  const container = await openContainerDriver({ directory: join(stateDirectory, 'containers'), hidden, exec, ...options });
   return { all: [exec, container], [Symbol.asyncDispose]: () => container[Symbol.asyncDispose]() };
 }
 

@@ -1,5 +1,6 @@
 import { access, copyFile, link, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { closeSizedFolder, type SizedFolder } from '../../disks/sized-folder.ts';
 import type { RoomLog, UnitDriver } from '../drivers/driver.ts';
 import type { UnitRecord } from '../records/record.ts';
 import type { SecretStore } from '../secrets/store.ts';
@@ -13,6 +14,8 @@ export interface Traces {
 
 /** Where the uploaded files of a unit are, and its logs once the driver has forgotten it. */
 export const uploadsIn = (folder: string): string => join(folder, 'uploads');
+/** Uploads may have a size. */
+export const uploadRoom = (folder: string): SizedFolder => ({ image: `${uploadsIn(folder)}.image`, point: uploadsIn(folder) });
 const logsIn = (folder: string): string => join(folder, 'logs');
 
 /** How many of the latest logs are kept. */
@@ -26,6 +29,7 @@ export async function removeTraces({ name, incarnation }: UnitRecord, { driver, 
     for (let run = incarnation; run >= 0 && run > incarnation - keptRuns; run--) await keepLog(driver, { name, run, folder });
     await driver.remove(name);
   }
+  await closeSizedFolder(uploadRoom(folder));
   await rm(uploadsIn(folder), { recursive: true, force: true });
   await rm(`${uploadsIn(folder)}.new`, { recursive: true, force: true });
 }

@@ -20,7 +20,18 @@ export async function serveUnitExec(request: CommandRequest, { engine }: UnitCom
   const command = request.query.getAll('command');
   if (command.length === 0) return refuse(request, { code: 400, reason: 'BadRequest', message: 'expected a command' });
   const { stdin, tty } = optionsOf(request);
-  await serve(request, engine, ({ record: { name } }, driver) => driver.exec(name, { command, stdin, tty }));
+  await serve(request, engine, async ({ record: { name } }, driver) => knownEnd(await driver.exec(name, { command, stdin, tty })));
+}
+
+/** A command whose end nobody has seen did not succeed. */
+function knownEnd(streams: RoomStreams): RoomStreams {
+  const exited = streams.exited.then((code) => {
+    if (code === undefined) throw new Error('the unit ended before the command, whose exit code is not known');
+    return code;
+  });
+  // Nobody waits for it if the client has left.
+  exited.catch(() => {});
+  return { ...streams, exited };
 }
 
 /** Serves `pods/attach`: the program itself, or the files for it. */

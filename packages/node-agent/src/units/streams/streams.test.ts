@@ -168,6 +168,12 @@ describe('commands', () => {
     expect([status['status'], out[channel.stdout], out[channel.stderr]]).toEqual(['Success', undefined, 'bye']);
   });
 
+  test('whose end nobody has seen are no success', async () => {
+    driver.onExec = () => ({ stdout: Readable.from([]), exited: Promise.resolve(undefined), close: () => {} });
+    const { status } = await converse(`/exec/c1/default/cmd/unit?command=x&${all}`, [closeStdin]);
+    expect(status).toMatchObject({ status: 'Failure', message: 'the unit ended before the command, whose exit code is not known' });
+  });
+
   test('end with their client', async () => {
     const streams = echoing(0);
     driver.onExec = () => streams;

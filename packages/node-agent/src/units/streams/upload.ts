@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { type ChannelMessage, channel, FramedChannels } from '@capstan/streams';
+import type { SizeOptions } from '../../disks/sized-folder.ts';
 import { type NodeRoute, type RoutedRequest, refuse } from '../../requests/router.ts';
 import type { UnitRun } from '../engine/unit-run.ts';
 import { type UnpackLimits, unpackUpload } from '../uploads/unpack.ts';
@@ -9,13 +10,14 @@ export interface UploadFolders {
   /** The folder of a unit. */
   readonly folder: (name: string) => string;
   readonly limits: UnpackLimits;
+  readonly room?: SizeOptions | undefined;
 }
 
 /** Reads a gzipped tar archive from the client, and lets the unit go on once it is unpacked. After a broken one, another may follow. */
 export async function serveUpload(
   request: RoutedRequest<Extract<NodeRoute, { kind: 'logs' | 'exec' | 'attach' }>>,
   run: UnitRun,
-  { folder, limits }: UploadFolders,
+  { folder, limits, room }: UploadFolders,
 ): Promise<void> {
   const { pod } = request.route;
   if (!run.awaitsUpload) return refuse(request, { code: 409, reason: 'Conflict', message: `unit ${pod} does not wait for files` });
@@ -25,7 +27,7 @@ export async function serveUpload(
   const channels = new FramedChannels(request.respond(200));
   channels.on('error', () => {});
   try {
-    await unpackUpload(Readable.from(inputOf(channels)), folder(run.record.name), { limits, signal: request.signal });
+    await unpackUpload(Readable.from(inputOf(channels)), folder(run.record.name), { limits, room, signal: request.signal });
     // The unit may have been stopped meanwhile.
     if (!run.awaitsUpload) throw new Error(`unit ${pod} no longer waits for files`);
     await run.uploaded();

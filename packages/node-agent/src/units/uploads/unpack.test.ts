@@ -1,10 +1,24 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
+import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { closeSizedFolder, whyNoSizes } from '../../disks/sized-folder.ts';
+import { uploadRoom } from '../engine/removal.ts';
 import { unpackUpload } from './unpack.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'capstan-uploads-'));
@@ -152,5 +166,23 @@ describe('an upload', () => {
     );
     await expect(unpackUpload(endless, folder, { limits, signal: stop.signal })).rejects.toThrow('cut off');
     expect(existsSync(`${at()}.new`)).toBe(false);
+  });
+});
+
+describeUnless(await whyNoSizes(), 'files with a limited size', () => {
+  const room = { size: 64 << 20, spare: () => 0 };
+  const unpackInto = (bytes: Buffer): Promise<void> =>
+    unpackUpload(Readable.from([bytes]), folder, { limits, room, signal: new AbortController().signal });
+
+  test('leave nothing but so much of the disk to the unit, also when they are sent again', async () => {
+    await expect(unpackInto(archive({ name: '../out', content: 'x' }))).rejects.toThrow('leads out');
+    expect(existsSync(at())).toBe(false);
+    await unpackInto(archive({ name: 'file', content: 'first' }));
+    await unpackInto(archive({ name: 'file', content: 'second' }));
+    expect(readFileSync(at('file'), 'utf8')).toBe('second');
+    expect(readdirSync(at())).toEqual(['file']);
+    expect(() => writeFileSync(at('large'), Buffer.alloc(80 << 20, 1))).toThrow('ENOSPC');
+    await closeSizedFolder(uploadRoom(folder));
+    expect(readdirSync(at())).toEqual([]);
   });
 });

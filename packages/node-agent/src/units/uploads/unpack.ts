@@ -2,7 +2,9 @@ import { chmod, link, lstat, mkdir, open, rename, rm, symlink } from 'node:fs/pr
 import { dirname, join } from 'node:path';
 import type { Readable, Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { uploadsIn } from '../engine/removal.ts';
+import { closeSizedFolder, openSizedFolder, type SizeOptions } from '../../disks/sized-folder.ts';
+import { NoSpace } from '../../disks/space.ts';
+import { uploadRoom, uploadsIn } from '../engine/removal.ts';
 import { readTar, type TarEntry } from './tar.ts';
 
 export interface UnpackLimits {
@@ -21,30 +23,42 @@ const longestPath = 4096;
 /** The folder itself, its owner and special bits are the agent's business: of the mode, only these bits are taken. */
 const modeBits = 0o755;
 
+export interface UnpackOptions {
+  readonly limits: UnpackLimits;
+  /** The size of the folder, in which the unit may write; undefined if it cannot have one. */
+  readonly room?: SizeOptions | undefined;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Unpacks a gzipped tar archive into the uploads of a unit. They are there only if all of it is well. Nothing runs in the folder meanwhile, and every
  * entry is checked: paths stay below the folder, no link is followed, and links stay below the folder, too.
  */
-export async function unpackUpload(
-  input: Readable,
-  folder: string,
-  { limits, signal }: { readonly limits: UnpackLimits; readonly signal: AbortSignal },
-): Promise<void> {
-  const [target, fresh] = [uploadsIn(folder), `${uploadsIn(folder)}.new`];
-  await rm(fresh, { recursive: true, force: true });
-  await mkdir(fresh, { recursive: true });
-  await chmod(fresh, 0o755);
+export async function unpackUpload(input: Readable, folder: string, { limits, room, signal }: UnpackOptions): Promise<void> {
+  const target = uploadsIn(folder);
+  const fresh = room === undefined ? `${target}.new` : target;
+  const clear = async (): Promise<void> => {
+    await closeSizedFolder(uploadRoom(folder));
+    await rm(fresh, { recursive: true, force: true });
+  };
   const gunzip: Transform = createGunzip();
+  // Whoever reads it learns of an error, which may come before anybody does.
+  gunzip.on('error', () => {});
   input.on('error', (error: Error) => gunzip.destroy(error));
   const abort = (): void => void gunzip.destroy(new UploadError('the upload was cut off'));
   signal.addEventListener('abort', abort, { once: true });
   try {
+    await clear();
+    await mkdir(fresh, { recursive: true });
+    await chmod(fresh, 0o755);
+    if (room !== undefined) await openSizedFolder(uploadRoom(folder), room);
     await unpackArchive(input.pipe(gunzip), fresh, { limits, signal });
+    if (room !== undefined) return;
     await rm(target, { recursive: true, force: true });
     await rename(fresh, target);
   } catch (error) {
-    await rm(fresh, { recursive: true, force: true });
-    throw error;
+    await clear();
+    throw readable(error);
   } finally {
     signal.removeEventListener('abort', abort);
     input.destroy();
@@ -176,7 +190,8 @@ async function checkFolders(root: string, parts: readonly string[]): Promise<voi
 /** Paths of the node are none of the client's business. */
 function readable(error: unknown): Error {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return new UploadError('the disk of the node is full');
+  if (code === 'ENOSPC' || code === 'EDQUOT') return new UploadError('the files do not fit on the disk of the node');
+  if (error instanceof NoSpace) return new UploadError(`the unit ${error.message}`);
   if (typeof code === 'string' && code.startsWith('Z_')) return new UploadError('it is no gzip archive, or it is damaged');
   if (typeof code === 'string' && code.startsWith('E') && code !== 'ERR_STREAM_PREMATURE_CLOSE')
     return new UploadError(`a file cannot be written: ${code}`);

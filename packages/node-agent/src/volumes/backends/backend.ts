@@ -40,4 +40,4 @@ export interface VolumeBackend {
   remove(folder: string): Promise<void>;
 }
 
-export type BackendName = 'loop' | 'folder' | 'shared';
+export type BackendName = 'project' | 'loop' | 'folder' | 'shared';

@@ -1,7 +1,8 @@
 import { access, mkdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { copyFiles } from '../../disks/copy.ts';
+import { runProgram } from '../../disks/programs.ts';
 import { VolumeProblem } from '../problem.ts';
-import { runProgram } from '../programs.ts';
 import type { SnapshotOptions, VolumeBackend, VolumeUsage } from './backend.ts';
 
 /** Files in a plain folder, for agents that can do no better. Nothing limits their size but the disk. */
@@ -24,15 +25,8 @@ export class FolderBackend implements VolumeBackend {
     );
   }
 
-  /** Only while nobody writes: a folder cannot be frozen. */
   async snapshot(source: string, folder: string, { isIdle, signal }: SnapshotOptions): Promise<void> {
-    if (!isIdle) throw new VolumeProblem('SourceInUse', 'the storage is mounted by a unit; the snapshot is taken when the unit has ended');
-    const fresh = `${filesIn(folder)}.new`;
-    await rm(fresh, { recursive: true, force: true });
-    await mkdir(fresh, { recursive: true, mode: 0o700 });
-    await runProgram('cp', ['--archive', '--reflink=auto', '--one-file-system', `${filesIn(source)}/.`, fresh], { signal });
-    await runProgram('sync', ['--file-system', fresh]);
-    await rename(fresh, filesIn(folder));
+    await copyIdle({ source, folder, isIdle, signal });
   }
 
   async open(folder: string): Promise<string> {
@@ -55,3 +49,22 @@ export class FolderBackend implements VolumeBackend {
 
 /** Where files are in the folder of a volume. */
 export const filesIn = (folder: string): string => join(folder, 'files');
+
+export interface IdleCopy extends Pick<SnapshotOptions, 'isIdle' | 'signal'> {
+  readonly source: string;
+  readonly folder: string;
+  /** Does something to the new folder before there are files in it. */
+  readonly prepare?: (fresh: string) => Promise<void>;
+}
+
+/** Copies the files of a volume. Only while nobody writes: a folder cannot be frozen. */
+export async function copyIdle({ source, folder, isIdle, signal, prepare }: IdleCopy): Promise<void> {
+  if (!isIdle) throw new VolumeProblem('SourceInUse', 'the storage is mounted by a unit; the snapshot is taken when the unit has ended');
+  const fresh = `${filesIn(folder)}.new`;
+  await rm(fresh, { recursive: true, force: true });
+  await mkdir(fresh, { recursive: true, mode: 0o700 });
+  await prepare?.(fresh);
+  await copyFiles(filesIn(source), fresh, signal);
+  await runProgram('sync', ['--file-system', fresh]);
+  await rename(fresh, filesIn(folder));
+}

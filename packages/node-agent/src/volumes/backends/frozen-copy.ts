@@ -1,5 +1,4 @@
-import { VolumeProblem } from '../problem.ts';
-import { runProgram } from '../programs.ts';
+import { ProgramError, runProgram } from '../../disks/programs.ts';
 
 /** Exit codes of the script; that of `timeout` is 124. */
 const [cannotFreeze, wasThawed, tookTooLong] = [97, 98, 124];
@@ -38,7 +37,7 @@ export async function copyFrozen({ point, image, copy, limit, signal }: FrozenCo
     await runProgram('sh', words, { signal });
     return 'copied';
   } catch (error) {
-    const code = error instanceof VolumeProblem ? (error.cause as { readonly code?: unknown }).code : undefined;
+    const code = error instanceof ProgramError ? error.code : undefined;
     if (code === cannotFreeze) return 'cannotFreeze';
     if (code === tookTooLong) return 'tookTooLong';
     throw error;

@@ -1,7 +1,9 @@
-import { mkdir, readFile, realpath, rename, rm, stat, statfs } from 'node:fs/promises';
+import { mkdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { mountAt } from '../../disks/mounts.ts';
+import { runProgram } from '../../disks/programs.ts';
+import { mebibytes, requireSpace, reserveFile } from '../../disks/space.ts';
 import { VolumeProblem } from '../problem.ts';
-import { runProgram } from '../programs.ts';
 import type { OpenOptions, SnapshotOptions, VolumeBackend, VolumeUsage } from './backend.ts';
 import { copyFrozen, thaw } from './frozen-copy.ts';
 
@@ -158,28 +160,17 @@ export class LoopBackend implements VolumeBackend {
     this.#seen.delete(point);
   }
 
-  /** File systems that cannot reserve get a file with holes, if there is enough space at least now. */
-  async #reserve(file: string, size: number, before = 0): Promise<void> {
-    await this.#requireSpace(file, size - before);
-    try {
-      await runProgram('fallocate', ['--length', String(size), file]);
-    } catch {
-      await this.#requireSpace(file, size - before);
-      await runProgram('truncate', ['--size', String(size), file]);
-    }
+  #reserve(file: string, size: number, before = 0): Promise<void> {
+    return reserveFile(file, { size, before, require: (bytes) => this.#requireSpace(file, bytes) });
   }
 
-  async #requireSpace(file: string, needed: number): Promise<void> {
-    const { blocks, bavail, bsize } = await statfs(join(file, '..'));
-    const free = Math.max(0, bavail * bsize - this.#options.spare(blocks * bsize));
-    if (needed <= free) return;
-    throw new VolumeProblem('DiskFull', `needs ${mebibytes(needed)}, and the disk of the node has ${mebibytes(free)} left for volumes`);
+  #requireSpace(file: string, needed: number): Promise<void> {
+    return requireSpace(file, needed, { spare: this.#options.spare, what: 'volumes' });
   }
 }
 
 const imageIn = (folder: string): string => join(folder, 'image');
 const pointIn = (folder: string): string => join(folder, 'mount');
-const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)} MiB`;
 
 async function sizeOf(file: string): Promise<number | undefined> {
   return stat(file).then(
@@ -210,16 +201,4 @@ async function devicesOf(image: string): Promise<string[]> {
 }
 
 /** The device that is mounted at a folder. */
-async function mountedAt(folder: string): Promise<string | undefined> {
-  const point = await realpath(folder).catch(() => undefined);
-  if (point === undefined) return undefined;
-  for (const line of (await readFile('/proc/self/mountinfo', 'utf8')).split('\n')) {
-    const [first = '', last = ''] = line.split(' - ');
-    if (unescaped(first.split(' ')[4] ?? '') === point) return last.split(' ')[1];
-  }
-  return undefined;
-}
-
-/** Blanks and such are octal numbers in mountinfo. */
-const unescaped = (text: string): string =>
-  text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+const mountedAt = async (folder: string): Promise<string | undefined> => (await mountAt(folder))?.source;

@@ -1,6 +1,6 @@
 import { mkdir, statfs } from 'node:fs/promises';
+import { runProgram } from '../../disks/programs.ts';
 import { VolumeProblem } from '../problem.ts';
-import { runProgram } from '../programs.ts';
 import type { VolumeBackend, VolumeUsage } from './backend.ts';
 import { FolderBackend } from './folder.ts';
 

@@ -4,10 +4,11 @@ import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { NodeVolumeSpec, StorageDownload } from '@capstan/api';
+import { copyFiles } from '../../disks/copy.ts';
+import { runProgram } from '../../disks/programs.ts';
 import { UnitProblem } from '../../units/drivers/driver.ts';
 import { unpackArchive } from '../../units/uploads/unpack.ts';
 import { asVolumeProblem, VolumeProblem } from '../problem.ts';
-import { runProgram } from '../programs.ts';
 import { downloadFile } from './download.ts';
 
 export interface PreparationOptions {
@@ -55,7 +56,7 @@ export async function prepareFiles(root: string, prepare: NodeVolumeSpec['prepar
 async function copyFrom(source: string, fresh: string, { borrow, signal }: PreparationOptions): Promise<void> {
   await borrow(source, async (path) => {
     try {
-      await runProgram('cp', ['--archive', '--reflink=auto', '--one-file-system', `${path}/.`, fresh], { signal });
+      await copyFiles(path, fresh, signal);
     } catch (error) {
       throw (await isFull(fresh)) ? doesNotFit() : asVolumeProblem(error);
     }

@@ -56,6 +56,17 @@ export interface BoxState {
   readonly address?: string;
   readonly tty: boolean;
   readonly labels: Readonly<Record<string, string>>;
+  /** The folder on the node that holds the files that the program changes; undefined if the engine has no such folder. */
+  readonly layer?: string;
+  /** Folders on the node that the engine has made for volumes of the image. */
+  readonly volumes: readonly string[];
+}
+
+/** Where an engine keeps images and containers. */
+export interface EngineStorage {
+  readonly folder: string;
+  /** Why the layers of its containers are not folders that can be limited; undefined if they are. */
+  readonly whyNoLayers: string | undefined;
 }
 
 /** The ways in which the APIs of engines differ. Paths of exec, attach, kill and resize are the same below `prefix`. */

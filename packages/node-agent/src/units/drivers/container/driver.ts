@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NoSpace } from '../../../disks/space.ts';
+import { type WatchedDisk, whileSpace } from '../../../disks/watch.ts';
 import { allocationMarker, bootId, isMarked } from '../../../processes/proc.ts';
 import {
   type RoomCommand,
@@ -19,7 +21,8 @@ import type { BoxOutput } from './box-output.ts';
 import { groupsOfProcess, ranOutOfMemory, usageOf } from './cgroups.ts';
 import type { BoxState, Dialect } from './dialect.ts';
 import { type Engine, EngineError } from './engine.ts';
-import { pullImage } from './pull.ts';
+import { closeLayer, type LayerOptions, limitLayer } from './layer.ts';
+import { type PullOptions, pullImage } from './pull.ts';
 import { readRecord, writeRecord } from './records.ts';
 import { type BoxOptions, boxSpec } from './spec.ts';
 import { isMissingCommand, startProblem } from './start-problem.ts';
@@ -33,6 +36,10 @@ export interface ContainerDriverOptions extends BoxOptions {
   readonly why?: string;
   /** Undefined if this machine has no engine. */
   readonly backend?: { readonly engine: Engine; readonly dialect: Dialect; readonly surroundings: Surroundings };
+  /** How large the files may become that a program changes; undefined if that cannot be limited. */
+  readonly layer?: LayerOptions | undefined;
+  /** The disk of the engine. */
+  readonly images?: WatchedDisk;
   readonly onDispose?: () => Promise<void>;
 }
 
@@ -68,8 +75,23 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     const isHere = await dialect.hasImage(engine, image).catch((error: unknown) => {
       throw startProblem(error);
     });
-    if (!isHere) await pullImage(engine, image, { prefix: dialect.pullPrefix, pullConfig: room.pullConfig, onStep, signal });
+    if (!isHere) await this.#pull(image, { pullConfig: room.pullConfig, onStep, signal });
     await surroundings.prepare(room, { onStep, signal });
+  }
+
+  /** Images may be larger than the disk. */
+  async #pull(image: string, options: Omit<PullOptions, 'prefix'>): Promise<void> {
+    const { engine, dialect } = this.#backend;
+    const { images } = this.#options;
+    const pull = (signal: AbortSignal): Promise<void> => pullImage(engine, image, { ...options, prefix: dialect.pullPrefix, signal });
+    try {
+      await (images === undefined ? pull(options.signal) : whileSpace(images, options.signal, pull));
+    } catch (error) {
+      if (!(error instanceof NoSpace)) throw error;
+      throw new UnitProblem('DiskFull', `the image ${image} cannot be pulled: the disk of the node has no space left for images`, {
+        cause: error,
+      });
+    }
   }
 
   /** A container that never starts has the files of its image. */
@@ -79,7 +101,7 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     const isHere = await dialect.hasImage(engine, image).catch((error: unknown) => {
       throw startProblem(error);
     });
-    if (!isHere) await pullImage(engine, image, { prefix: dialect.pullPrefix, onStep: () => {}, signal });
+    if (!isHere) await this.#pull(image, { onStep: () => {}, signal });
     try {
       const archive = await dialect
         .createIdle(engine, { name, image }, signal)
@@ -105,8 +127,10 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
       const spec = await boxSpec(room, { ...this.#options, name, folder, namespaces, address });
       await dialect.create(engine, spec);
       await created.recorded.catch(reportFullDisk);
+      if (this.#options.layer !== undefined) await limitLayer(folder, await dialect.inspect(engine, name), this.#options.layer);
       await engine.call({ method: 'POST', path: `${dialect.prefix}/containers/${name}/start` });
     } catch (error) {
+      await closeLayer(folder).catch(() => {});
       await dialect.remove(engine, name).catch(() => {});
       await surroundings.end(room.id).catch(() => {});
       await this.#records.delete(room.id, incarnation);
@@ -149,12 +173,16 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     const { surroundings } = this.#backend;
     const folder = this.#records.folder(id, incarnation);
     const until = performance.now() + patience;
+    let outOfMemory = false;
     for (;;) {
+      const started = await readRecord(folder, 'started');
+      // Before the engine is asked: it deletes the cgroup soon after the end.
+      outOfMemory ||= started?.groups !== undefined && (await ranOutOfMemory(started.groups));
       const box = await this.#inspect(id, incarnation);
       if (box === undefined) return { phase: 'lost', message: 'its container was deleted' };
       if (box.phase === 'created') return { phase: 'lost', message: 'it was about to start when the agent ended' };
-      const started = await readRecord(folder, 'started');
-      if (box.phase === 'ended') return this.#recordExit(id, incarnation, box);
+      if (box.phase === 'ended')
+        return this.#recordExit(id, incarnation, { ...box, outOfMemory: box.outOfMemory || (box.code === 137 && outOfMemory) });
       if (started === undefined) await this.#recordStart(id, incarnation, box);
       if ((await surroundings.isAlive(id, incarnation)) !== false || performance.now() > until) {
         const address = (await surroundings.address(id, incarnation)) ?? box.address;
@@ -166,17 +194,17 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
 
   async #recordExit(id: string, incarnation: number, box: BoxState): Promise<RoomState> {
     const folder = this.#records.folder(id, incarnation);
-    const groups = (await readRecord(folder, 'started'))?.groups;
-    const isOut = box.outOfMemory || (box.code === 137 && groups !== undefined && (await ranOutOfMemory(groups)));
     // Nothing that the program has started may outlive it.
     await this.#backend.surroundings.end(id);
-    const { code, startedAt, finishedAt } = box;
-    const reason = code === 0 ? 'Completed' : isOut ? 'OutOfMemory' : 'Error';
+    const { code, outOfMemory, startedAt, finishedAt } = box;
+    const reason = code === 0 ? 'Completed' : outOfMemory ? 'OutOfMemory' : 'Error';
     const state = { phase: 'exited', code, reason, startedAt, finishedAt } as const;
     const output = this.#log(id, incarnation);
     await output.finish();
     await writeRecord(folder, 'exit', state);
     output.close();
+    // Nobody waits for it. The removal of the unit tries again.
+    closeLayer(folder).catch(() => {});
     return state;
   }
 
@@ -323,8 +351,9 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     const { engine, dialect, surroundings } = this.#backend;
     await this.stop(id, 0);
     for (const incarnation of await this.#records.incarnations(id)) {
-      await dialect.remove(engine, nameOf(id, incarnation));
       const folder = this.#records.folder(id, incarnation);
+      await closeLayer(folder);
+      await dialect.remove(engine, nameOf(id, incarnation));
       this.#logs.get(folder)?.close();
       this.#logs.delete(folder);
     }

@@ -1,5 +1,5 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 /** An error that a container engine answered with. */
@@ -23,6 +23,20 @@ export interface EngineRequest {
   readonly content?: { readonly type: string; readonly data: Buffer };
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+}
+
+/**
+ * A connection that can be read to its end when it can no longer be written. A command may end while input for it is on its way; the failed
+ * write would destroy an ordinary socket, with the last output in it.
+ */
+class CommandSocket extends Socket {
+  override _write(chunk: Buffer, encoding: BufferEncoding, done: () => void): void {
+    super._write(chunk, encoding, () => done());
+  }
+
+  override _writev(chunks: { chunk: Buffer; encoding: BufferEncoding }[], done: () => void): void {
+    super._writev!(chunks, () => done());
+  }
 }
 
 /** The API of a container engine: HTTP on a socket of the machine. */
@@ -88,7 +102,7 @@ export class Engine {
         ...headers,
       },
       // A command may go on writing when its input has ended.
-      createConnection: () => connect({ path: this.socketPath, allowHalfOpen: true }),
+      createConnection: () => new CommandSocket({ allowHalfOpen: true }).connect({ path: this.socketPath }),
       ...(signal && { signal }),
     });
     sent.end(sending?.data);

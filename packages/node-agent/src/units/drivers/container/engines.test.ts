@@ -8,6 +8,7 @@ import type { BoxSpec } from './dialect.ts';
 import { docker, dockerFeatures, dockerVersion } from './docker/docker.ts';
 import { Engine } from './engine.ts';
 import { findEngine } from './engines.ts';
+import { podmanStorage } from './podman/podman.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'capstan-engines-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -54,7 +55,7 @@ test('an engine of Docker is asked how it gives GPUs, and refused without root o
   const featuresOf = async (name: string, info: object): ReturnType<typeof dockerFeatures> =>
     dockerFeatures(new Engine(await pretend(name, {}, info)), '1.45');
   const safe = { SecurityOptions: ['name=seccomp,profile=builtin'] };
-  expect(await featuresOf('cdi', { ...safe, CDISpecDirs: ['/etc/cdi'], LiveRestoreEnabled: true })).toEqual({
+  expect(await featuresOf('cdi', { ...safe, CDISpecDirs: ['/etc/cdi'], LiveRestoreEnabled: true })).toMatchObject({
     version: 45,
     gpus: 'cdi',
     outlives: true,
@@ -63,6 +64,16 @@ test('an engine of Docker is asked how it gives GPUs, and refused without root o
   expect(await featuresOf('plain', { ...safe, CDISpecDirs: null })).toMatchObject({ gpus: undefined });
   await expect(featuresOf('rootless', { SecurityOptions: ['name=seccomp', 'name=rootless'] })).rejects.toThrow('without root');
   await expect(featuresOf('unfiltered', { SecurityOptions: null })).rejects.toThrow('seccomp');
+});
+
+test('the layers of an engine can be limited if they are folders', async () => {
+  const info = { SecurityOptions: ['name=seccomp'], Driver: 'overlay2', DockerRootDir: '/data/docker' };
+  const storageOf = async (name: string, more: object) => (await dockerFeatures(new Engine(await pretend(name, {}, more)), '1.45')).storage;
+  expect(await storageOf('overlay', info)).toEqual({ folder: '/data/docker', whyNoLayers: undefined });
+  expect(await storageOf('other', { ...info, Driver: 'btrfs' })).toMatchObject({ whyNoLayers: expect.stringContaining('driver btrfs') });
+  const store = { graphDriverName: 'overlay', graphRoot: '/data/podman' };
+  expect(podmanStorage({ store })).toEqual({ folder: '/data/podman', whyNoLayers: undefined });
+  expect(podmanStorage({ store: { ...store, graphDriverName: 'vfs' } }).whyNoLayers).toContain('driver vfs');
 });
 
 const spec: BoxSpec = {

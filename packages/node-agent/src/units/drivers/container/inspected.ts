@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { BoxState } from './dialect.ts';
 
 /** A container as both engines describe it. */
@@ -12,9 +13,12 @@ export interface Inspected {
     readonly FinishedAt: string;
   };
   readonly Config: { readonly Tty: boolean; readonly Labels?: Readonly<Record<string, string>> | null };
+  readonly Mounts?: readonly { readonly Type: string; readonly Source: string }[] | null;
+  readonly GraphDriver?: { readonly Data?: { readonly UpperDir?: string } | null } | null;
 }
 
-export function stateOf({ Id, State, Config }: Inspected): BoxState {
+export function stateOf({ Id, State, Config, GraphDriver, Mounts }: Inspected): BoxState {
+  const upper = GraphDriver?.Data?.UpperDir;
   return {
     id: Id,
     phase: phaseOf(State.Status),
@@ -25,6 +29,9 @@ export function stateOf({ Id, State, Config }: Inspected): BoxState {
     finishedAt: State.FinishedAt,
     tty: Config.Tty,
     labels: Config.Labels ?? {},
+    volumes: (Mounts ?? []).filter(({ Type }) => Type === 'volume').map(({ Source }) => Source),
+    // Beside it are other folders of the layer, which must be on the same file system.
+    ...(upper !== undefined && upper !== '' && { layer: dirname(upper) }),
   };
 }
 

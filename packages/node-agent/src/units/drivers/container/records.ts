@@ -6,6 +6,8 @@ import type { BoxGroups } from './cgroups.ts';
 
 /** Files beside the log of one start, each written once. */
 interface Contents {
+  /** The folder of its layer is about to get a size. */
+  readonly layer: { readonly point: string; readonly volumes: readonly string[] };
   /** The program has started. */
   readonly started: {
     readonly pid: number;

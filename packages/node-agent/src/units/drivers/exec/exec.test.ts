@@ -20,7 +20,7 @@ afterAll(() => rmSync(state, { recursive: true }));
 
 const options = { directory: join(state, 'units'), hidden: [state], log: { files: 2, bytes: 65536 }, processes: 200 };
 const known = await openExecDriver(options);
-const tested = { renew: () => openExecDriver({ ...options, known }), echoServer, state, user: 'own' as const };
+const tested = { renew: () => openExecDriver({ ...options, known }), echoServer, state, user: 'own' as const, disk: 128 << 20 };
 const plain = { ...tested, renew: () => openExecDriver({ ...options, known: { isolation: 'none' as const, why: 'a test' } }) };
 
 describeUnless(known.isolation === 'full' ? undefined : known.why, 'commands as root', () => {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type BoxSpec, capabilities, type Dialect } from '../dialect.ts';
+import { type BoxSpec, capabilities, type Dialect, type EngineStorage } from '../dialect.ts';
 import type { Engine } from '../engine.ts';
 import { type Inspected, stateOf } from '../inspected.ts';
 import { removeContainer } from './anchors.ts';
@@ -23,9 +23,12 @@ export interface DockerFeatures {
   readonly gpus: 'cdi' | 'nvidia' | undefined;
   /** Whether containers go on while the daemon is away. */
   readonly outlives: boolean;
+  readonly storage: EngineStorage;
 }
 
 interface Info {
+  readonly DockerRootDir?: string;
+  readonly Driver?: string;
   readonly CDISpecDirs?: readonly string[] | null;
   readonly Runtimes?: Readonly<Record<string, unknown>>;
   readonly SecurityOptions?: readonly string[] | null;
@@ -42,7 +45,12 @@ export async function dockerFeatures(engine: Engine, announced: string): Promise
   if (!options.includes('seccomp')) throw new Error('it was built without seccomp');
   const hasRuntime = info.Runtimes?.['nvidia'] !== undefined;
   const gpus = (info.CDISpecDirs ?? []).length > 0 ? 'cdi' : hasRuntime ? 'nvidia' : undefined;
-  return { version, gpus, outlives: info.LiveRestoreEnabled === true };
+  return { version, gpus, outlives: info.LiveRestoreEnabled === true, storage: storageOf(info) };
+}
+
+function storageOf({ Driver = 'unknown', DockerRootDir = '/var/lib/docker' }: Info): EngineStorage {
+  const whyNoLayers = Driver === 'overlay2' ? undefined : `Docker keeps them with the storage driver ${Driver}, not overlay2`;
+  return { folder: DockerRootDir, whyNoLayers };
 }
 
 /** The API of Docker. */

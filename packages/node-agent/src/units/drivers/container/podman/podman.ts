@@ -1,4 +1,5 @@
-import { type BoxNamespace, type BoxSpec, capabilities, type Dialect } from '../dialect.ts';
+import { type BoxNamespace, type BoxSpec, capabilities, type Dialect, type EngineStorage } from '../dialect.ts';
+import type { Engine } from '../engine.ts';
 import { type Inspected, stateOf } from '../inspected.ts';
 import { KeptLog } from './kept-log.ts';
 
@@ -33,6 +34,20 @@ export const podman: Dialect = {
   output: (_engine, { folder }) => new KeptLog(folder),
 };
 
+/** The facts about an installation of Podman that are used. Podman needs a while to collect them. */
+export interface PodmanInfo {
+  readonly host?: { readonly security?: { readonly seccompProfilePath?: string } };
+  readonly store?: { readonly graphDriverName?: string; readonly graphRoot?: string };
+}
+
+export const podmanInfo = (engine: Engine): Promise<PodmanInfo> => engine.call<PodmanInfo>({ path: `${podman.prefix}/info` });
+
+export function podmanStorage({ store }: PodmanInfo): EngineStorage {
+  const driver = store?.graphDriverName ?? 'unknown';
+  const whyNoLayers = driver === 'overlay' ? undefined : `Podman keeps them with the storage driver ${driver}, not overlay`;
+  return { folder: store?.graphRoot ?? '/var/lib/containers', whyNoLayers };
+}
+
 function namespaceOf(space: BoxNamespace): object {
   return 'path' in space ? { nsmode: 'path', value: space.path } : { nsmode: 'container', value: space.container };
 }
@@ -44,7 +59,8 @@ function bodyOf(spec: BoxSpec): object {
     name: spec.name,
     labels: spec.labels,
     image: spec.image,
-    image_volume_mode: 'anonymous',
+    // Volumes of the image are folders of the layer, whose size is limited.
+    image_volume_mode: 'ignore',
     ...(spec.command.length > 0 && { entrypoint: spec.command }),
     command: spec.args,
     env: spec.environment,

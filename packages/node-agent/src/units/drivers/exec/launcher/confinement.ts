@@ -4,7 +4,7 @@ export const confinementPart = String.raw`
 my @denied = (
   [165, 40], [166, 39], [155, 41], [161, 51], [308, 268],          # mount umount2 pivot_root chroot setns
   [428, 428], [429, 429], [430, 430], [431, 431], [432, 432],      # open_tree move_mount fsopen fsconfig fsmount
-  [433, 433], [442, 442], [467, 467],                              # fspick mount_setattr open_tree_attr
+  [433, 433], [442, 442], [467, 467], [469, 469],                  # fspick mount_setattr open_tree_attr file_setattr
   [321, 280], [298, 241], [323, 282],                              # bpf perf_event_open userfaultfd
   [248, 217], [249, 218], [250, 219],                              # add_key request_key keyctl
   [246, 104], [320, 294], [175, 105], [313, 273], [176, 106],      # kexec_load kexec_file_load init_module finit_module delete_module
@@ -22,6 +22,7 @@ sub KILL () { 0x80000000 }
 sub DENY () { 0x00050001 }
 sub MISSING () { 0x00050026 }
 sub NO_FAMILY () { 0x00050061 }
+sub UNSUPPORTED () { 0x0005005f }
 
 sub filter_of {
   my ($architecture) = @_;
@@ -52,11 +53,14 @@ sub filter_of {
   $add->(0x15, 0, 1, 40);
   $add->(0x06, 0, 0, NO_FAMILY);
   $add->(0x06, 0, 0, ALLOW);
-  # ioctl: typing into a terminal, TIOCSTI and TIOCLINUX.
-  $add->(0x15, 0, 5, $column == 0 ? 16 : 29);
+  # ioctl: typing into a terminal, TIOCSTI and TIOCLINUX; and FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR, with which files leave the project that limits them.
+  $add->(0x15, 0, 8, $column == 0 ? 16 : 29);
   $add->(0x20, 0, 0, 24);
-  $add->(0x15, 1, 0, 0x5412);
-  $add->(0x15, 0, 1, 0x541c);
+  $add->(0x15, 4, 0, 0x5412);
+  $add->(0x15, 3, 0, 0x541c);
+  $add->(0x15, 1, 0, 0x40086602);
+  $add->(0x15, 0, 2, 0x401c5820);
+  $add->(0x06, 0, 0, UNSUPPORTED);
   $add->(0x06, 0, 0, DENY);
   $add->(0x06, 0, 0, ALLOW);
   # personality: only those that do not weaken the layout of memory.

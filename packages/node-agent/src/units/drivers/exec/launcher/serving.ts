@@ -66,6 +66,7 @@ sub handle_request {
 
 sub handle_frame {
   my ($client, $type, $data) = @_;
+  return if $client->{closing};
   if ($type == REQUEST) { handle_request($client, $data) unless defined $client->{kind}; return }
   my $program = $client->{session} // ($client->{stdin} ? $main_program : return);
   if ($type == STDIN_DATA) { $program->{waiting} .= $data if defined $program->{input} }
@@ -93,7 +94,8 @@ sub write_client {
   my $count = syswrite $client->{handle}, $client->{out}, CHUNK;
   if (defined $count) { substr $client->{out}, 0, $count, '' }
   elsif ($! != 11 && $! != 4) { return drop_client($client) }
-  drop_client($client) if $client->{closing} && !length $client->{out};
+  # The client closes when it has read everything. If it still sends something to a closed socket, it loses what it has not read.
+  if ($client->{closing} && !length $client->{out} && !$client->{told}++) { shutdown $client->{handle}, 1 }
 }
 
 sub read_program {
@@ -161,8 +163,8 @@ sub serve {
     }
     for my $client (@clients) {
       my $target = $client->{session} // ($client->{stdin} ? $main_program : undef);
-      $readers{fileno $client->{handle}} = [$client->{handle}, sub { read_client($client) }] unless $target && length $target->{waiting} > FULL;
-      $writers{fileno $client->{handle}} = [$client->{handle}, sub { write_client($client) }] if length $client->{out} || $client->{closing};
+      $readers{fileno $client->{handle}} = [$client->{handle}, sub { read_client($client) }] unless $target && !$client->{closing} && length $target->{waiting} > FULL;
+      $writers{fileno $client->{handle}} = [$client->{handle}, sub { write_client($client) }] if length $client->{out} || $client->{closing} && !$client->{told};
     }
     my ($read, $write) = ('', '');
     vec($read, $_, 1) = 1 for keys %readers;

@@ -2,10 +2,21 @@ import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { VolumeProblem } from './problem.ts';
 
 const execute = promisify(execFile);
 const folders = ['/usr/sbin', '/sbin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/local/bin'];
+
+/** A program of the machine has failed. The message has its last words. */
+export class ProgramError extends Error {
+  override readonly name = 'ProgramError';
+  /** Its exit code; a word if it could not be started. */
+  readonly code: number | string | undefined;
+
+  constructor(message: string, options: { readonly code: number | string | undefined; readonly cause: unknown }) {
+    super(message, { cause: options.cause });
+    this.code = options.code;
+  }
+}
 
 export interface ProgramOptions {
   readonly signal?: AbortSignal;
@@ -13,8 +24,10 @@ export interface ProgramOptions {
   readonly accepted?: readonly number[];
 }
 
-/** Runs a program of the machine and returns its output. Rejects with a VolumeProblem that has its last words. */
-export async function runProgram(name: string, args: readonly string[], { signal, accepted = [0] }: ProgramOptions = {}): Promise<string> {
+export type RunProgram = (name: string, args: readonly string[], options?: ProgramOptions) => Promise<string>;
+
+/** Runs a program of the machine and returns its output. Rejects with a ProgramError. */
+export const runProgram: RunProgram = async (name, args, { signal, accepted = [0] } = {}) => {
   try {
     const { stdout } = await execute(name, [...args], { env: { PATH: folders.join(':'), LC_ALL: 'C' }, signal, maxBuffer: 1 << 20 });
     return stdout;
@@ -23,9 +36,9 @@ export async function runProgram(name: string, args: readonly string[], { signal
     if (typeof code === 'number' && accepted.includes(code)) return stdout;
     signal?.throwIfAborted();
     const words = stderr.trim().split('\n').at(-1) || (error as Error).message;
-    throw new VolumeProblem('NodeProblem', `${name} failed on the node: ${words.slice(0, 512)}`, { cause: error });
+    throw new ProgramError(`${name} failed on the node: ${words.slice(0, 512)}`, { code, cause: error });
   }
-}
+};
 
 /** The first of these programs that the machine does not have. */
 export async function missingProgram(names: readonly string[]): Promise<string | undefined> {
