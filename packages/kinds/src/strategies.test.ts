@@ -77,6 +77,9 @@ function rulesOf(strategy: Strategy, subresource: string | undefined): Pick<Stra
   return (subresource === 'status' ? strategy.status : strategy.subresources?.[subresource]) ?? {};
 }
 
+/** Kinds whose status a controller of kube-apiserver writes a moment later; here, the answer has it already. */
+const statusAtOnce = new Set(['apiregistration.k8s.io/apiservices']);
+
 const serverOwned = new Set(['uid', 'creationTimestamp', 'resourceVersion', 'generation']);
 
 /** Removes empty fields and those the registry sets, the form in which answers were recorded. */
@@ -101,6 +104,7 @@ describe.each([...new Set(recorded.map(({ resource }) => resource))])('%s respon
     const { errors, object, warnings } = run(each);
     const causes = [...new Set(errors.map(({ field, body }) => `${field}: ${body}`))].sort();
     expect(causes).toEqual(each.causes ?? []);
+    if (each.answer !== undefined && each.answer['status'] === undefined && statusAtOnce.has(resource)) delete object['status'];
     if (each.answer !== undefined) expect(compact(object)).toEqual(compact(each.answer));
     if (each.warning !== undefined) expect(each.warning).toBe(warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(', '));
   });

@@ -10,6 +10,7 @@ export {
   type KeyPair,
   type Pki,
   type PkiOptions,
+  serviceAddresses,
   trustedAuthorities,
   trustedSigners,
 } from './pki.ts';

@@ -51,7 +51,8 @@ describe('ensurePki', () => {
     const serving = new X509Certificate(pki.serving.certificate);
     for (const host of ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'api.example.org'])
       expect(serving.checkHost(host)).toBe(host);
-    for (const address of ['127.0.0.1', '::1', '10.1.2.3', 'fe80::1:2']) expect(serving.checkIP(address)).toBeDefined();
+    for (const address of ['127.0.0.1', '::1', '10.96.0.1', 'fd00:10:96::1', '10.1.2.3', 'fe80::1:2'])
+      expect(serving.checkIP(address)).toBeDefined();
     expect(serving.checkHost('elsewhere.example.org')).toBeUndefined();
   });
 

@@ -97,6 +97,9 @@ const everyServersHosts = [
   '::1',
 ];
 
+/** The addresses of the service `kubernetes`, at which pods reach the server. */
+export const serviceAddresses = { IPv4: '10.96.0.1', IPv6: 'fd00:10:96::1' } as const;
+
 /** The certificates of all authorities that may sign client certificates, in PEM. */
 export function clientAuthorities(pki: Pki, another?: string): string {
   return [trustedAuthorities(pki), trustedSigners(pki), another].filter((part) => part !== undefined).join('\n');
@@ -146,7 +149,7 @@ export async function ensurePki(
       commonName: 'kube-apiserver',
       usage: 'server',
       hosts: [...new Set([...everyServersHosts, ...hosts])],
-      foundHosts,
+      foundHosts: [...foundHosts, ...Object.values(serviceAddresses)],
     }),
     ensureKeyPair(place, { name: 'admin', commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' }),
     ensureIfPossible(place, { name: 'kcp-admin', commonName: 'kcp-admin', organizations: ['system:kcp:admin'], usage: 'client' }),

@@ -102,12 +102,17 @@ beforeAll(async () => {
         { nonResourceURLs: ['/'], verbs: ['access'] },
       ],
     });
+  }
+  for (const [user, role] of [
+    ...['viewer', 'editor', 'outsider', 'rescuer'].map((name) => [name, name] as const),
+    // The built-in role.
+    ['colleague', 'user'],
+  ] as const)
     await apps.write(`${roles}/clusterrolebindings`, {
       metadata: { name: user },
       subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user }],
-      roleRef: { kind: 'ClusterRole', apiGroup: 'rbac.authorization.k8s.io', name: user },
+      roleRef: { kind: 'ClusterRole', apiGroup: 'rbac.authorization.k8s.io', name: role },
     });
-  }
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -136,6 +141,8 @@ describe('appinstances/proxy', () => {
     ['viewer', 'GET', 200, 'capstan%3Aviewers'],
     ['editor', 'GET', 200, 'capstan%3Aadmins'],
     ['editor', 'DELETE', 200, 'capstan%3Aadmins'],
+    ['colleague', 'GET', 200, 'capstan%3Aadmins'],
+    ['colleague', 'PATCH', 200, 'capstan%3Aadmins'],
     ['viewer', 'DELETE', 403, undefined],
     ['viewer', 'POST', 403, undefined],
     ['outsider', 'GET', 403, undefined],
@@ -242,7 +249,7 @@ describe('appinstances/admincertificate', () => {
   });
 
   test('needs a permission of its own: using and changing the cluster is not enough', async () => {
-    for (const user of ['viewer', 'editor', 'outsider']) expect((await ask(user)).code, user).toBe(403);
+    for (const user of ['viewer', 'editor', 'colleague', 'outsider']) expect((await ask(user)).code, user).toBe(403);
     expect(asked).toEqual([]);
   });
 
@@ -296,7 +303,8 @@ describe('appmembers/exec', () => {
   };
 
   test('gives a shell on the member that the instance names', async () => {
-    expect(await exec('n2', 'editor')).toBe('hello');
+    for (const user of ['colleague', 'editor']) expect(await exec('n2', user)).toBe('hello');
+    asked.shift();
     expect(asked[0]).toMatchObject({ path: `/node/apps/${uid}/shell?command=id&stdout=true`, headers: { 'capstan-user': 'editor' } });
   });
 

@@ -114,3 +114,19 @@ describe('a group of custom resources', () => {
     await vi.waitFor(async () => expect(await names()).not.toContain(name));
   });
 });
+
+test('an APIService that names a service says that requests are not forwarded', async () => {
+  const spec = {
+    group: 'far.example.com',
+    version: 'v1',
+    groupPriorityMinimum: 100,
+    versionPriority: 10,
+    insecureSkipTLSVerify: true,
+    service: { namespace: 'default', name: 'far' },
+  };
+  const made = await server.call(services, { method: 'POST', body: { metadata: { name: 'v1.far.example.com' }, spec } });
+  expect(made.code).toBe(201);
+  expect(made.headers['warning']).toContain('this APIService has no effect: the server forwards no requests to extension API servers');
+  expect(made.json()['status']).toMatchObject({ conditions: [{ type: 'Available', status: 'False', reason: 'NotForwarded' }] });
+  expect((await server.call('/apis/far.example.com/v1/things')).code).toBe(404);
+});

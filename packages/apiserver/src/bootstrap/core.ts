@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { addressRange } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
+import { serviceAddresses } from '@capstan/pki';
 
 export const systemNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
 
@@ -87,7 +88,7 @@ function kubernetesService(endpoints: readonly Endpoint[]): KubeObject[] {
   const family = isIPv6(first.address) ? 'IPv6' : 'IPv4';
   const alike = ordered.filter((one) => one.port === port && isIPv6(one.address) === isIPv6(first.address));
   const addresses = [...new Set(alike.map(({ address }) => address))];
-  const clusterIP = family === 'IPv6' ? 'fd00:10:96::1' : '10.96.0.1';
+  const clusterIP = serviceAddresses[family];
   const endpointPort = { name: 'https', port, protocol: 'TCP' };
   const place = { name: 'kubernetes', namespace: 'default' };
   return [

@@ -4,6 +4,7 @@ import type { WatchCache } from '../cache/watch-cache.ts';
 import { negotiateDocument } from '../discovery/negotiate.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { accepted, requireOffered } from '../http/negotiate.ts';
+import type { Sockets } from '../http/sockets.ts';
 import type { Admission } from '../registry/admission.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
@@ -11,6 +12,7 @@ import type { Resource } from '../registry/resource.ts';
 import { admitConnection } from './admission.ts';
 import { serveCommand } from './command.ts';
 import { containerOf } from './container.ts';
+import type { Dialled } from './dialled.ts';
 import { serveLog } from './log.ts';
 import { checkLogOptions } from './log-options.ts';
 import { sendLog } from './log-socket.ts';
@@ -20,12 +22,13 @@ import type { OwnSubresource } from './own-subresource.ts';
 import { servePortForward } from './port-forward.ts';
 import { ReverseProxy } from './proxy.ts';
 import { isAway, type StoredLogs } from './stored-logs.ts';
-import { findObject, placeOfContainer, type Reach, reachNode } from './target.ts';
+import { findObject, type NodeTarget, placeOfContainer, type Reach, reachNode } from './target.ts';
 
 export interface ConnectionsOptions extends Reach {
   readonly cache: WatchCache;
   readonly admission: Admission;
   readonly streams: OpenStreams;
+  readonly dialled: Dialled;
   /** Output of pods whose node cannot be asked. */
   readonly storedLogs?: StoredLogs | undefined;
   /** Subresources of our own kinds that nodes serve. */
@@ -57,6 +60,11 @@ export class Connections implements Disposable {
 
   get open(): number {
     return this.#options.streams.count;
+  }
+
+  /** Of clients and of streams. */
+  get sockets(): Sockets {
+    return this.#options.dialled.sockets;
   }
 
   /** New certificates, with which kubelets are called and checked from now on. */
@@ -115,9 +123,15 @@ export class Connections implements Disposable {
     if (node === '' && subresource === 'log') return stream.exchange.send({ code: 204, type: '', body: '' });
     if (node === '') throw status.badRequest(`pod ${name} does not have a host assigned`);
     if (subresource === 'log') return this.#serveLog(stream, context, { pod, resource, node, container });
-    const target = await reachNode(this.#options, context, { name: node, resource });
+    const target = await this.#reach(stream, context, { name: node, resource });
     if (subresource === 'portforward') return servePortForward(kubelets, { stream, context, pod, target });
     return serveCommand(kubelets, { stream, context, pod, container, target });
+  }
+
+  async #reach(stream: OpenStream, context: RequestContext, node: { name: string; resource: Resource }): Promise<NodeTarget> {
+    const target = await reachNode(this.#options, context, node);
+    if (target.kind === 'kubelet') this.#options.dialled.open(stream, context.user);
+    return target;
   }
 
   /** From the node or, if it is away or knows nothing of the pod any more, from what it has sent before. */
@@ -127,7 +141,7 @@ export class Connections implements Disposable {
     { pod, resource, node, container }: { pod: KubeObject; resource: Resource; node: string; container: string },
   ): Promise<void> {
     try {
-      const target = await reachNode(this.#options, context, { name: node, resource });
+      const target = await this.#reach(stream, context, { name: node, resource });
       await serveLog(this.#options, { stream, context, pod, container, target });
     } catch (error) {
       if (stream.exchange.answered || !isAway(error)) throw error;

@@ -6,7 +6,9 @@ import { createSecureContext } from 'node:tls';
 import { fieldsOf, itemsOf, type KubeObject, numberOf, StatusError, status, textOf } from '@capstan/machinery';
 import type { KeyPair } from '@capstan/pki';
 import { networkFailure } from '../http/network-failure.ts';
+import type { Sockets } from '../http/sockets.ts';
 import { trusting } from '../http/trust.ts';
+import { keepFewIdle } from './dialled.ts';
 
 /** The types of addresses of nodes, in the order in which kube-apiserver prefers them. */
 export const addressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'] as const;
@@ -65,10 +67,12 @@ const http11 = new DataView(Uint8Array.from([8, ...Buffer.from('http/1.1')]).buf
 export class KubeletClient implements Disposable {
   readonly #options: KubeletOptions;
   #credentials: KubeletCredentials;
+  readonly #sockets: Sockets;
   readonly #agents = new Map<boolean, Agent>();
 
-  constructor(options: KubeletOptions, credentials: KubeletCredentials) {
+  constructor(options: KubeletOptions, { credentials, sockets }: { credentials: KubeletCredentials; sockets: Sockets }) {
     this.#options = options;
+    this.#sockets = sockets;
     this.#credentials = credentials;
   }
 
@@ -146,7 +150,7 @@ export class KubeletClient implements Disposable {
       throw status.serviceUnavailable('the server has no client certificate for kubelets: add the key of ca.crt to its pki folder');
     let agent = this.#agents.get(skipCertificateCheck);
     if (agent === undefined) {
-      agent = new Agent({
+      const pool = new Agent({
         keepAlive: true,
         // Node would make one for each connection, with all certificates in it.
         secureContext: createSecureContext({
@@ -157,6 +161,7 @@ export class KubeletClient implements Disposable {
         rejectUnauthorized: !skipCertificateCheck,
         ALPNProtocols: http11,
       });
+      agent = keepFewIdle(pool, this.#sockets);
       this.#agents.set(skipCertificateCheck, agent);
     }
     return agent;

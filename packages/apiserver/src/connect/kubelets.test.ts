@@ -368,6 +368,17 @@ describe('proxies', () => {
     expect([reply.headers['x-kubelet'], reply.headers['x-secret']]).toEqual(['fake', undefined]);
   });
 
+  test.each(['DELETE', 'OPTIONS', 'PATCH', 'POST', 'PUT'])('%s is passed on', async (method) => {
+    const reply = await server.call('/api/v1/nodes/n1/proxy/x', { method });
+    expect([reply.code, (reply.json() as unknown as { method: string }).method]).toEqual([200, method]);
+  });
+
+  test('a method without a verb needs all rights', async () => {
+    const headers = { authorization: 'Bearer editor-token' };
+    expect((await server.call(`${pods}/web/proxy/x`, { method: 'OPTIONS', headers, anonymous: true })).code).toBe(403);
+    expect((await server.call('/api/v1/nodes/n1/proxy/x', { method: 'TRACE' })).code).toBe(405);
+  });
+
   test('a parameter with the name of one of the server is for the target', async () => {
     const reply = await server.call('/api/v1/nodes/n1/proxy/x?timeout=soon&dryRun=maybe');
     expect([reply.code, (reply.json() as unknown as { url: string }).url]).toEqual([200, '/x?timeout=soon&dryRun=maybe']);

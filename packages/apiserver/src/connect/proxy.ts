@@ -5,6 +5,7 @@ import { StatusError } from '@capstan/machinery';
 import { networkFailure } from '../http/network-failure.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
+import { type Dialled, keepFewIdle } from './dialled.ts';
 import { proxiedBody } from './html-links.ts';
 import type { UpgradeAnswer } from './kubelet.ts';
 import type { OpenStream } from './open-streams.ts';
@@ -20,13 +21,16 @@ const patience = 60_000;
 
 /** Passes requests on to pods, services and nodes. */
 export class ReverseProxy implements Disposable {
-  readonly #reach: Reach;
-  readonly #http = new HttpAgent({ keepAlive: true });
+  readonly #reach: Reach & { readonly dialled: Dialled };
+  readonly #http: HttpAgent;
   /** Kubernetes does not check the certificates of pods and services either: nobody says what they should be. */
-  readonly #https = new HttpsAgent({ keepAlive: true, rejectUnauthorized: false });
+  readonly #https: HttpsAgent;
 
-  constructor(reach: Reach) {
+  constructor(reach: Reach & { readonly dialled: Dialled }) {
     this.#reach = reach;
+    const { sockets } = reach.dialled;
+    this.#http = keepFewIdle(new HttpAgent({ keepAlive: true }), sockets);
+    this.#https = keepFewIdle(new HttpsAgent({ keepAlive: true, rejectUnauthorized: false }), sockets);
   }
 
   [Symbol.dispose](): void {
@@ -47,6 +51,7 @@ export class ReverseProxy implements Disposable {
     const path = rest === '' ? '/' : rest;
     const proxied = { method: exchange.method, path: `${path}${query}`, headers: proxiedHeaders(exchange, `${prefix}${path}`), prefix };
     if (target.kind === 'tunnel') return proxyThroughTunnel(stream, context, { target, proxied });
+    this.#reach.dialled.open(stream, context.user);
     if (exchange.upgradeTo !== undefined) return passThrough(stream, await this.#upgrade(stream, target, proxied));
     const response = await this.#send(stream, target, proxied);
     await this.#answer(stream, response, { origin: originOf(target), ...proxied });

@@ -1,5 +1,6 @@
 import type { ClusterId } from '@capstan/api';
 import { asJson, type CompiledSchema, type KubeObject, parseApiVersion } from '@capstan/machinery';
+import type { CacheEntry } from '../cache/entry.ts';
 import type { Conversion } from '../registry/resource.ts';
 import type { Summary, Version } from './summary.ts';
 
@@ -7,8 +8,8 @@ export interface ConversionParts {
   readonly summary: Summary;
   readonly version: Version;
   readonly cluster: ClusterId;
-  /** Objects written after this revision already match the current definition. */
-  readonly since: number;
+  /** Whether an object was written before the definition got its current form, which it may not match. */
+  readonly isOlder: (entry: CacheEntry) => boolean;
   readonly schemaOf: (version: string) => CompiledSchema;
 }
 
@@ -16,10 +17,10 @@ export interface ConversionParts {
  * Converts between versions with strategy None, where only the apiVersion differs. A stored object may be older than the definition: it may
  * have another version, contain fields that were removed from the schema, and lack new defaults.
  */
-export function plainConversion({ summary, version, since, schemaOf }: ConversionParts): Conversion {
+export function plainConversion({ summary, version, isOlder, schemaOf }: ConversionParts): Conversion {
   const prefix = typePrefix(summary, version.name);
   return {
-    applies: (entry) => entry.revision <= since || !entry.text.startsWith(prefix),
+    applies: (entry) => isOlder(entry) || !entry.text.startsWith(prefix),
     toStorage: (object) =>
       version.name === summary.storageVersion
         ? object

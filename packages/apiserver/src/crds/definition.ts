@@ -18,6 +18,8 @@ export interface DefinitionOptions {
   readonly webhook: WebhookConversion;
   /** A revision since which the spec has not changed. */
   readonly since: number;
+  /** Whether an object may not match the spec, if the revision is not enough to say so. */
+  readonly isOlder?: (entry: CacheEntry) => boolean;
   /** The name of the resource in the store; undefined if it is the same as in paths. */
   readonly storedAs?: string;
   /** Modifies each version before it is served. */
@@ -115,8 +117,7 @@ export class Definition {
       summary,
       version,
       cluster: clusterOf(this.entry),
-      // At generation 1 the spec has never changed, so all objects match it.
-      since: summary.generation === 1 ? 0 : this.since,
+      isOlder: this.#options.isOlder ?? olderThan(summary.generation === 1 ? 0 : this.since),
       schemaOf: (other) => this.schema(other),
     };
     return customResource({
@@ -141,6 +142,12 @@ export class Definition {
     return this.#rules.get(version);
   }
 }
+
+/** At generation 1 the spec has never changed, so all objects match it: there, `since` is 0. */
+const olderThan =
+  (since: number) =>
+  ({ revision }: CacheEntry): boolean =>
+    revision <= since;
 
 export function nameOf(entry: CacheEntry): string {
   return entry.key.slice(entry.key.lastIndexOf('/') + 1);

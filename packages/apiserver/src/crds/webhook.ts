@@ -17,7 +17,7 @@ const mostAtOnce = 500;
 /** Conversion by the webhook of a definition. A converted object is cached for as long as its entry exists. */
 export function webhookConversion(client: WebhookClient): WebhookConversion {
   return (parts, rule) => {
-    const { summary, version, since, schemaOf, cluster } = parts;
+    const { summary, version, schemaOf, cluster } = parts;
     const endpoint = endpointOf(fieldsOf(rule.clientConfig));
     const convert = async (objects: readonly KubeObject[], name: string): Promise<KubeObject[]> => {
       const apiVersion = `${summary.group}/${name}`;
@@ -36,7 +36,6 @@ export function webhookConversion(client: WebhookClient): WebhookConversion {
       parts,
       convert,
       prefix: typePrefix(summary, version.name),
-      since,
       renewed: (object) => renew(object, schemaOf),
     });
   };
@@ -46,12 +45,11 @@ interface Methods {
   readonly parts: ConversionParts;
   readonly convert: (objects: readonly KubeObject[], version: string) => Promise<KubeObject[]>;
   readonly prefix: string;
-  readonly since: number;
   readonly renewed: (object: KubeObject) => KubeObject;
 }
 
-function webhookMethods({ parts, convert, prefix, since, renewed }: Methods): Conversion {
-  const { summary, version, schemaOf } = parts;
+function webhookMethods({ parts, convert, prefix, renewed }: Methods): Conversion {
+  const { summary, version, schemaOf, isOlder } = parts;
   const made = new WeakMap<CacheEntry, string>();
   const isOther = (entry: CacheEntry): boolean => !entry.text.startsWith(prefix);
   const convertAhead = async (entries: readonly CacheEntry[]): Promise<void> => {
@@ -69,7 +67,7 @@ function webhookMethods({ parts, convert, prefix, since, renewed }: Methods): Co
     }
   };
   return {
-    applies: (entry) => entry.revision <= since || isOther(entry),
+    applies: (entry) => isOlder(entry) || isOther(entry),
     toStorage: (object) => {
       if (version.name === summary.storageVersion) return object;
       return convert([structuredClone(object)], summary.storageVersion).then(([stored]) => renewed(stored!));

@@ -28,7 +28,9 @@ export function handleSubresource(serving: Serving, exchange: Exchange, context:
   // Subresources that nodes serve are not part of a kind's definition.
   if (sub === undefined && isConnection) return serving.connections.handle(exchange, context, resource);
   if (sub === undefined) throw resource.custom === undefined ? status.noSuchResource() : status.notFound(resource, context.info.name);
-  if (!sub.verbs.has(context.info.verb))
+  // OPTIONS has no verb: only those who may do everything may send it.
+  const isPassedOn = isConnection && sub.name === 'proxy' && exchange.method === 'OPTIONS';
+  if (!isPassedOn && !sub.verbs.has(context.info.verb))
     throw resource.custom === undefined ? status.methodNotAllowed() : unsupported(resource, context.info.verb);
   if (resource.custom === undefined && !isConnection) requireOffered(exchange.headers.accept);
   if (sub.name === 'status' && withoutTables.has(`${resource.group}/${resource.resource}`)) dropTables(exchange);

@@ -53,6 +53,8 @@ export async function handleCreate(serving: Serving, exchange: Exchange, context
   const wanted = negotiate(exchange.headers.accept);
   const settings = writeSettings(context, 'CreateOptions');
   const object = await readObject(serving, exchange, { context, expected: resource, validation: settings.validation });
+  // A creation that is refused has a name, too.
+  if (exchange.isRecorded) exchange.written = { name: object.metadata.name ?? '', resourceVersion: '' };
   dropClaimLabels(object);
   checkNamespace(context, resource, object);
   const written = await create(serving, context, {
@@ -188,6 +190,8 @@ function answer(
   context: RequestContext,
   { written, resource, wanted }: { written: Written; resource: Resource; wanted: ReturnType<typeof negotiate> },
 ): void | Promise<void> {
+  const { key, revision } = written.entry;
+  if (exchange.isRecorded) exchange.written = { name: key.slice(key.lastIndexOf('/') + 1), resourceVersion: String(revision) };
   const reply = (): void =>
     send(exchange, context, { code: written.created ? 201 : 200, body: shaperFor(resource, wanted, context).one(written.entry), wanted });
   return readable(resource, [written.entry])?.then(reply) ?? reply();

@@ -26,6 +26,7 @@ export abstract class BaseExchange {
   keeper: AnswerKeeper | undefined;
   received: Buffer | undefined;
   sent: string | Buffer | undefined;
+  written: { readonly name: string; readonly resourceVersion: string } | undefined;
   annotations: Readonly<Record<string, string>> | undefined;
   isPatient = false;
   beforeStream: (() => Promise<void>) | undefined;

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { defaultTimeouts } from './connection.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
-import { affordableConnections } from './descriptors.ts';
+import { affordableSockets, ownLimit } from './descriptors.ts';
+import { Sockets } from './sockets.ts';
 import { sourceOf } from './source.ts';
 
 describe('the source of a connection', () => {
@@ -19,17 +20,29 @@ describe('the source of a connection', () => {
   ])('%j is %s', (address, source) => expect(sourceOf(address)).toBe(source));
 });
 
-describe('the number of connections that the process can afford', () => {
+describe('the sockets that the process can afford', () => {
   test.each([
-    [20_000, { limit: 1_048_576, open: 40 }, 20_000],
-    [20_000, { limit: 20_000, open: 40 }, 19_448],
-    [20_000, { limit: 256, open: 40 }, 152],
-    [100, { limit: 256, open: 40 }, 100],
-    [20_000, { limit: 64, open: 40 }, 1],
-  ])('of %d with %j is %d', (wanted, descriptors, affordable) => expect(affordableConnections(wanted, descriptors)).toBe(affordable));
+    [{ limit: 20_000, open: 40 }, 19_448],
+    [{ limit: 256, open: 40 }, 152],
+    [{ limit: 64, open: 40 }, 1],
+    [undefined, Number.POSITIVE_INFINITY],
+  ])('with %j are %d', (descriptors, affordable) => expect(affordableSockets(descriptors)).toBe(affordable));
 
-  test('is smaller than the number of its file descriptors', () => {
-    expect(affordableConnections(Number.MAX_SAFE_INTEGER)).toBeLessThan(Number.MAX_SAFE_INTEGER);
+  test('are fewer than its file descriptors', () => {
+    expect(new Sockets().most).toBeLessThan(ownLimit()!);
+  });
+
+  test('are more when the limit was raised, which is looked at once a second', () => {
+    let limit = 256;
+    now = 0;
+    const sockets = new Sockets({ descriptors: { limit, open: 40 }, limit: () => limit, now: () => now });
+    sockets.refresh();
+    limit = 20_000;
+    sockets.refresh();
+    expect(sockets.most).toBe(152);
+    now += 1_000;
+    sockets.refresh();
+    expect([sockets.most, sockets.mostToNodes]).toEqual([19_448, 6_482]);
   });
 });
 
@@ -105,6 +118,23 @@ describe('connections', () => {
     all.admit(third);
     expect([known.destroyed, second.destroyed, third.destroyed]).toEqual([false, false, true]);
     expect([all.ended.get('displaced'), all.ended.get('refused')]).toEqual([1, 2]);
+  });
+
+  test('and those of streams to nodes are counted together', () => {
+    const sockets = new Sockets({ descriptors: { limit: 69, open: 2 }, limit: () => undefined });
+    const all = connections({ sockets, overall: 10, perAddress: 10 });
+    const [known, stranger] = [socket('10.0.0.1'), socket('10.0.0.2')];
+    all.admit(known)!.known();
+    sockets.toNodes = 1;
+    all.admit(stranger);
+    expect([sockets.most, all.count, stranger.destroyed]).toEqual([3, 2, false]);
+    expect([all.makeRoom(), all.admit(socket('10.0.0.3'))]).toEqual([false, undefined]);
+    now += 500;
+    expect([all.makeRoom(), stranger.destroyed, known.destroyed]).toEqual([true, true, false]);
+    sockets.toNodes = 2;
+    expect([all.makeRoom(), known.destroyed]).toEqual([false, false]);
+    sockets.toNodes = 0;
+    expect(all.admit(socket('10.0.0.3'))).toBeDefined();
   });
 
   test('of one tenant are limited, wherever they come from: the oldest idle one makes room', () => {

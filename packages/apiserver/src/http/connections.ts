@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Connection, type ConnectionTimeouts, type Failure } from './connection.ts';
+import type { Sockets } from './sockets.ts';
 import { isLoopback, sourceOf } from './source.ts';
 
 export interface ConnectionLimits {
@@ -11,6 +12,8 @@ export interface ConnectionLimits {
   /** Bytes that clients have not read, in total and of one tenant. Connections with the most are closed beyond that. */
   readonly unsent?: number;
   readonly unsentPerTenant?: number;
+  /** Counts those that the server opens for streams, too. */
+  readonly sockets?: Sockets;
 }
 
 export interface ConnectionsOptions {
@@ -85,13 +88,24 @@ export class Connections implements Disposable {
     const name = sourceOf(raw.remoteAddress ?? '');
     const { count, strangers } = this.#sources.get(name) ?? { count: 0, strangers: none };
     const limit = isLoopback(name) ? limits.fromLoopback : limits.perAddress;
-    const isRoom = (count < limit || this.#displace(strangers)) && (this.#open.size < limits.overall || this.#displace(this.#strangers));
+    const isRoom =
+      (count < limit || this.#displace(strangers)) &&
+      (this.#open.size < limits.overall || this.#displace(this.#strangers)) &&
+      this.makeRoom();
     if (!isRoom) {
       this.#countEnded('refused');
       raw.resetAndDestroy();
       return undefined;
     }
     return this.#add(raw, name);
+  }
+
+  /** Makes room for another socket of the process. */
+  makeRoom(): boolean {
+    const { sockets } = this.#options.limits;
+    if (sockets === undefined || this.#open.size + sockets.toNodes < sockets.most) return true;
+    sockets.refresh();
+    return this.#open.size + sockets.toNodes < sockets.most || this.#displace(this.#strangers);
   }
 
   /** Closes a connection that could not be served. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** How many descriptors are reserved for uses other than client connections: the store, the audit log, webhook calls, pipes. */
+/** How many descriptors are reserved for uses other than clients and streams: the store, the audit log, webhook calls, pipes. */
 const leastReserve = 64;
 const mostReserve = 512;
 
@@ -12,18 +12,18 @@ export interface Descriptors {
 }
 
 /**
- * How many connections the process can hold without running out of file descriptors; `wanted` if this is unknown. A process
+ * How many sockets the process can hold, beside what is open, without running out of file descriptors; any number if this is unknown. A process
  * without free descriptors cannot open files, start programs or make calls.
  */
-export function affordableConnections(wanted: number, descriptors: Descriptors | undefined = ownDescriptors()): number {
-  if (descriptors === undefined) return wanted;
+export function affordableSockets(descriptors: Descriptors | undefined): number {
+  if (descriptors === undefined) return Number.POSITIVE_INFINITY;
   const { limit, open } = descriptors;
   const reserve = Math.min(mostReserve, Math.max(leastReserve, Math.floor(limit / 8)));
-  return Math.max(1, Math.min(wanted, limit - open - reserve));
+  return Math.max(1, limit - open - reserve);
 }
 
 /** Undefined if the system does not report them. */
-function ownDescriptors(): Descriptors | undefined {
+export function ownDescriptors(): Descriptors | undefined {
   const limit = ownLimit();
   if (limit === undefined) return undefined;
   try {
@@ -33,8 +33,8 @@ function ownDescriptors(): Descriptors | undefined {
   }
 }
 
-/** Node raises the soft limit to the hard limit at startup, so this is the limit in effect. */
-function ownLimit(): number | undefined {
+/** Node raises the soft limit to the hard limit at startup, so this is the limit in effect. Administrators can raise it while the process runs. */
+export function ownLimit(): number | undefined {
   try {
     const found = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'));
     return found === null ? undefined : Number(found[1]);
@@ -43,9 +43,14 @@ function ownLimit(): number | undefined {
   }
 }
 
-/** For systems without /proc. Slow, but called only once. */
+let reported: { readonly limit: number | undefined } | undefined;
+
+/** For systems without /proc. Slow, so it is called only once. */
 function reportedLimit(): number | undefined {
-  const { userLimits } = process.report.getReport() as { readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } } };
-  const soft = userLimits?.open_files?.soft;
-  return typeof soft === 'number' ? soft : undefined;
+  if (reported === undefined) {
+    const { userLimits } = process.report.getReport() as { readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } } };
+    const soft = userLimits?.open_files?.soft;
+    reported = { limit: typeof soft === 'number' ? soft : undefined };
+  }
+  return reported.limit;
 }

@@ -57,6 +57,8 @@ export interface Exchange {
   /** The bodies as they were received and sent, for the audit log. */
   readonly received: Buffer | undefined;
   readonly sent: string | Buffer | undefined;
+  /** The object that is written, for the audit log: the path of a creation does not name it. Both may be empty. */
+  written: { readonly name: string; readonly resourceVersion: string } | undefined;
   /** Additional annotations for the audit log. */
   annotations: Readonly<Record<string, string>> | undefined;
   /** Adds a header to the response, before it is sent. */

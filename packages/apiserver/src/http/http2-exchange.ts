@@ -5,17 +5,26 @@ import { BaseExchange } from './base-exchange.ts';
 import type { Connection, ConnectionTimeouts } from './connection.ts';
 import type { Answer, AnswerStream, Exchange } from './exchange.ts';
 
+interface Http2Request {
+  readonly headers: Http2Headers;
+  readonly rawHeaders: readonly string[];
+  readonly socket: TLSSocket;
+}
+
 export class Http2Exchange extends BaseExchange implements Exchange {
   readonly #stream: ServerHttp2Stream;
   #isTimed = false;
   readonly headers: Http2Headers;
   readonly rawHeaders: readonly string[];
+  /** Of the session, which forgets it when it ends. */
+  readonly socket: TLSSocket;
 
-  constructor(stream: ServerHttp2Stream, request: { headers: Http2Headers; rawHeaders: readonly string[] }, connection: Connection) {
+  constructor(stream: ServerHttp2Stream, request: Http2Request, connection: Connection) {
     super(connection);
     this.#stream = stream;
     this.headers = request.headers;
     this.rawHeaders = request.rawHeaders;
+    this.socket = request.socket;
   }
 
   get method(): string {
@@ -27,11 +36,7 @@ export class Http2Exchange extends BaseExchange implements Exchange {
   }
 
   get remoteAddress(): string {
-    return this.#stream.session?.socket.remoteAddress ?? '';
-  }
-
-  get socket(): TLSSocket {
-    return this.#stream.session?.socket as TLSSocket;
+    return this.socket.remoteAddress ?? '';
   }
 
   body(limit: number): Promise<Buffer> {

@@ -1,4 +1,4 @@
-import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
+import { createServer as createHttpServer, type Server as HttpServer, type IncomingMessage } from 'node:http';
 import { performServerHandshake } from 'node:http2';
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
@@ -55,10 +55,14 @@ export class Listener implements AsyncDisposable {
     this.#options = options;
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
     this.#connections = new Connections({ limits: options.limits, timeouts });
+    if (options.limits.sockets !== undefined) options.limits.sockets.makeRoom = () => this.#connections.makeRoom();
     this.#handshakes = new Handshakes(options.handshakes);
     this.#front = createNetServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfter }, (raw) => this.#accept(raw));
     // This server never listens itself, so Node's own header and body timeouts never run; `Connections` implements them.
-    const settings = { maxHeaderSize, keepAliveTimeout: timeouts.idle, noDelay: true, shouldUpgradeCallback: asksToUpgrade };
+    // A request behind others that are not answered yet stays an ordinary one: the connection is not its own.
+    const shouldUpgradeCallback = (request: IncomingMessage): boolean =>
+      asksToUpgrade(request) && this.#ofSocket.get(request.socket)!.isIdle;
+    const settings = { maxHeaderSize, keepAliveTimeout: timeouts.idle, noDelay: true, shouldUpgradeCallback };
     const handle = (exchange: Http1Exchange, connection: Connection): void => {
       connection.asked(exchange);
       options.handle(exchange);
@@ -69,7 +73,9 @@ export class Listener implements AsyncDisposable {
     });
     this.#http.on('upgrade', (request, socket, head) => {
       const connection = this.#ofSocket.get(socket)!;
-      handle(new UpgradeExchange(request, { socket: socket as TLSSocket, head }, connection), connection);
+      const exchange = UpgradeExchange.on({ socket: socket as TLSSocket, head }, request, connection);
+      if (exchange === undefined) socket.destroy();
+      else handle(exchange, connection);
     });
     this.#http.on('clientError', (_error, socket) => {
       if (socket.writable)
@@ -184,7 +190,7 @@ export class Listener implements AsyncDisposable {
     session.on('error', () => session.destroy());
     session.on('stream', (stream, headers, _flags, rawHeaders) => {
       stream.on('error', () => {});
-      const exchange = new Http2Exchange(stream, { headers, rawHeaders }, connection);
+      const exchange = new Http2Exchange(stream, { headers, rawHeaders, socket }, connection);
       connection.askedOnStream(exchange);
       this.#options.handle(exchange);
     });

@@ -1,13 +1,16 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect as connectHttp2 } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { ensurePki } from '@capstan/pki';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Exchange } from './exchange.ts';
 import { Listener } from './listener.ts';
 
 const held: TLSSocket[] = [];
+const handled: Exchange[] = [];
 let directory: string;
 let listener: Listener;
 beforeAll(async () => {
@@ -23,6 +26,7 @@ beforeAll(async () => {
     onError: () => {},
     handle: (exchange) => {
       held.push(exchange.socket);
+      handled.push(exchange);
       exchange.send({ code: 200, type: 'text/plain', body: '' });
     },
   });
@@ -61,5 +65,16 @@ describe('the protocol of a connection', () => {
     const { _tlsOptions: options } = held[0] as unknown as { _tlsOptions: { ALPNProtocols?: Buffer } };
     expect(options.ALPNProtocols?.buffer.byteLength ?? 0).toBeLessThan(1024);
     socket.destroy();
+  });
+
+  test('is HTTP/2, whose requests know their connection, also when the client has left', async () => {
+    const client = connectHttp2(`https://127.0.0.1:${listener.port}`, { rejectUnauthorized: false });
+    const before = handled.length;
+    client.request({ ':path': '/' }).resume();
+    await expect.poll(() => handled.length).toBe(before + 1);
+    const { socket } = handled[before]!;
+    client.destroy();
+    await expect.poll(() => socket.destroyed).toBe(true);
+    expect(handled[before]!.socket).toBe(socket);
   });
 });

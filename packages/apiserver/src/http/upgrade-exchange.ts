@@ -13,6 +13,13 @@ export function asksToUpgrade({ headers }: IncomingMessage): boolean {
   return protocols.has(headers.upgrade?.toLowerCase() ?? '') && (headers['content-length'] ?? '0') === '0' && !headers['transfer-encoding'];
 }
 
+interface Upgrading {
+  readonly socket: TLSSocket;
+  /** The bytes that came after the request. */
+  readonly head: Buffer;
+  readonly connection: Connection;
+}
+
 /** A request to change protocols. Any other response than 101 is an ordinary one, after which the connection closes. */
 export class UpgradeExchange extends Http1Exchange {
   readonly #request: IncomingMessage;
@@ -20,16 +27,32 @@ export class UpgradeExchange extends Http1Exchange {
   readonly #socket: TLSSocket;
   readonly #head: Buffer;
 
-  constructor(request: IncomingMessage, { socket, head }: { socket: TLSSocket; head: Buffer }, connection: Connection) {
-    const response = new ServerResponse(request);
-    response.shouldKeepAlive = false;
-    response.assignSocket(socket);
-    response.on('finish', () => socket.destroySoon());
+  private constructor(request: IncomingMessage, response: ServerResponse, { socket, head, connection }: Upgrading) {
     super(request, response, connection);
     this.#request = request;
     this.#response = response;
     this.#socket = socket;
     this.#head = head;
+  }
+
+  /**
+   * Undefined if the connection is not free. Node answers some requests itself, such as those without a host, and nobody else knows of a response that
+   * is not sent yet. It throws when another one takes the connection over, which would end the process.
+   */
+  static on(
+    { socket, head }: Omit<Upgrading, 'connection'>,
+    request: IncomingMessage,
+    connection: Connection,
+  ): UpgradeExchange | undefined {
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    try {
+      response.assignSocket(socket);
+    } catch {
+      return undefined;
+    }
+    response.on('finish', () => socket.destroySoon());
+    return new UpgradeExchange(request, response, { socket, head, connection });
   }
 
   override get upgradeTo(): string | undefined {

@@ -87,6 +87,43 @@ describe('a request to change protocols', () => {
     expect((await text(await send(request))).split('\r\n\r\n')[1]).toBe(body);
   });
 
+  test('behind one that is not answered yet is an ordinary request, and answered after it', async () => {
+    const { promise: isSecond, resolve: second } = Promise.withResolvers<void>();
+    handle = (exchange) => {
+      const answer = (): void => exchange.send({ code: 200, type: 'text/plain', body: `${exchange.url} ${exchange.upgradeTo}` });
+      if (exchange.url === '/first') return void isSecond.then(answer);
+      second();
+      answer();
+    };
+    const socket = await send(
+      `GET /first HTTP/1.1\r\nHost: x\r\n\r\n${upgrading.replace('Connection: Upgrade', 'Connection: Upgrade, close')}`,
+    );
+    const bodies = (await text(socket)).match(/\/\S+ undefined/g);
+    expect(bodies).toEqual(['/first undefined', '/x undefined']);
+  });
+
+  test('behind one that Node answers itself ends its connection only', async () => {
+    handle = (exchange) => exchange.send({ code: 200, type: 'text/plain', body: 'fine' });
+    const withoutHost = 'GET /first HTTP/1.1\r\n\r\n'.repeat(3);
+    const unexpected = 'GET /first HTTP/1.1\r\nHost: x\r\nExpect: nothing\r\n\r\n';
+    for (const first of [withoutHost, unexpected]) await once((await send(`${first}${upgrading}`)).resume(), 'close');
+    expect(await text(await send('GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'))).toMatch(/fine$/);
+  });
+
+  test('on a connection that was used before becomes a connection too', async () => {
+    handle = (exchange) => {
+      if (exchange.upgradeTo === undefined) return exchange.send({ code: 200, type: 'text/plain', body: 'first' });
+      switchProtocols(exchange.upgrade(), ['Connection', 'Upgrade']).end('second');
+    };
+    const socket = await send('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
+    let received = '';
+    socket.on('data', (data: Buffer) => (received += data.toString()));
+    while (!received.endsWith('first')) await once(socket, 'data');
+    socket.write(upgrading);
+    await once(socket, 'close');
+    expect(received).toMatch(/101 Switching Protocols\r\nConnection: Upgrade\r\n\r\nsecond$/);
+  });
+
   test('is not ended for a client that reads or sends nothing', async () => {
     const { promise, resolve } = Promise.withResolvers<Exchange>();
     handle = resolve;

@@ -1,16 +1,18 @@
+import { nodeAgentGroup } from '@capstan/api';
 import { describe, expect, it } from 'vitest';
 import { ByteBudget } from './byte-budget.ts';
 import { Clients } from './clients.ts';
+import { type Line, lineOf } from './line.ts';
 import { ProcessorTime } from './processor-time.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** Clients of a clock that the test moves, where a tenant has used some milliseconds of the current window. */
-function stage(used: Readonly<Record<string, number>>, maxWaiting = 10) {
+function stage(used: Readonly<Record<string, number>>, maxWaiting = 10, group?: string) {
   let clock = 0;
   const ended: (() => void)[] = [];
   const time = new ProcessorTime({ now: () => clock, afterWork: (callback) => void ended.push(callback) });
   for (const [tenant, milliseconds] of Object.entries(used)) {
-    time.begin(tenant);
+    time.begin(tenant, group);
     clock += milliseconds;
     for (const end of ended.splice(0)) end();
   }
@@ -42,5 +44,23 @@ describe('a request that is not parsed yet', () => {
     const { clients } = stage({ '/busy': 4 }, 1);
     void clients.startEarly({ owner: '/busy', isLikeLast: true });
     expect(clients.startEarly({ owner: '/busy', isLikeLast: true })).toBeUndefined();
+  });
+});
+
+describe('agents that act at the same time', () => {
+  const agent = (name: string): Line => lineOf('root', { name, groups: [nodeAgentGroup] });
+
+  it('wait for each other, and nobody for them', async () => {
+    const many = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [agent(`agent-${index}`).tenant, 0.5]));
+    const { clients, work } = stage(many, 10, agent('agent-0').group);
+    const turn = clients.start(clients.of(agent('agent-8')));
+    expect(work.waiting).toBe(1);
+    expect(clients.start(clients.of(lineOf('root', { name: 'somebody', groups: [] })))).toBeUndefined();
+    await turn;
+  });
+
+  it('begin at once while all of them have used little', () => {
+    const { clients } = stage({ [agent('agent-0').tenant]: 0.5 }, 10, agent('agent-0').group);
+    expect(clients.start(clients.of(agent('agent-1')))).toBeUndefined();
   });
 });

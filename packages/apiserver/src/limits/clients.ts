@@ -18,6 +18,8 @@ export interface ClientsOptions {
 
 /** How much of each window of processor time a tenant gets before its requests wait, in milliseconds, if tenants share the event loop or not. */
 const perWindow = { shared: timeWindow * 0.1, single: timeWindow * 0.3 };
+/** The same for a group of tenants. */
+const perWindowOfGroup = timeWindow * 0.3;
 const usualConnections = { people: Number.POSITIVE_INFINITY, agents: 64 };
 
 /** The share of one user in the limits of a tenant. */
@@ -68,8 +70,8 @@ export class Clients {
   /** Resolves when a request may run; undefined if it may at once. Its time is charged from then on. */
   start({ line }: Client): undefined | Promise<void> {
     const { time, work } = this.#options;
-    if (!this.#isOverShare(line.tenant)) {
-      time.begin(line.tenant);
+    if (!this.#isOverShare(line.tenant, line.group)) {
+      time.begin(line.tenant, line.group);
       return undefined;
     }
     if (!work.hasRoomFor(line)) throw status.tooManyRequests('too many requests, please try again later', 1);
@@ -87,14 +89,15 @@ export class Clients {
     return request.isLikeLast && work.hasRoomFor({ tenant }) ? work.turn({ tenant }) : undefined;
   }
 
-  #isOverShare(tenant: string): boolean {
+  #isOverShare(tenant: string, group?: string): boolean {
     const { time } = this.#options;
+    if (group !== undefined && time.usedInWindow(group) >= perWindowOfGroup) return true;
     return time.usedInWindow(tenant) >= (time.isShared ? perWindow.shared : perWindow.single);
   }
 
   /** Charges a request that has had its turn. */
   charge({ line }: Client): void {
-    this.#options.time.begin(line.tenant);
+    this.#options.time.begin(line.tenant, line.group);
   }
 
   isLarge(bytes: number): boolean {

@@ -304,7 +304,7 @@ describe('lines', () => {
   it('are per agent, in every workspace, on a level of their own', () => {
     const kubelet = { name: 'system:node:a', groups: ['system:nodes'] };
     for (const user of [agent, kubelet]) {
-      const own = { level: 'agents', tenant: `@${user.name}`, workspace: `@${user.name}`, user: `@${user.name}` };
+      const own = { level: 'agents', group: '@', tenant: `@${user.name}`, workspace: `@${user.name}`, user: `@${user.name}` };
       expect([lineOf('root', user), lineOf('aaaa', user)]).toEqual([own, own]);
     }
     expect(lineOf('aaaa', jane).level).toBe('people');

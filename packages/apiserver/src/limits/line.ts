@@ -13,7 +13,11 @@ export interface Line {
   readonly workspace: string;
   /** A user of the tenant. Equal to `tenant` if that is a single user. */
   readonly user: string;
+  /** Shares processor time with others of the same group: a thousand agents that act at once are not a thousand tenants. */
+  readonly group?: string;
 }
+
+const agentsTogether = '@';
 
 /** The organization of a workspace: workspaces are free, so the places of one must not be. */
 export type OrganizationOf = (cluster: string) => string;
@@ -32,7 +36,7 @@ export function lineOf(cluster: string, user: User, organizationOf: Organization
 
 function newLine(cluster: string, user: User, organizationOf: OrganizationOf): Line {
   const { groups, name } = user;
-  if (groups.includes(nodeGroup) || groups.includes(nodeAgentGroup)) return single('agents', name);
+  if (groups.includes(nodeGroup) || groups.includes(nodeAgentGroup)) return { ...single('agents', name), group: agentsTogether };
   // The platform's administrators belong to no tenant: they must be able to help one that has used up its share.
   if (groups.includes(superuserGroup)) return single('people', name);
   const home = homeOf(user);

@@ -21,6 +21,8 @@ interface Usage {
   /** In the window that began then. */
   windowAt: number;
   inWindow: number;
+  /** The use of its whole group, if it belongs to one. */
+  group: Usage | undefined;
 }
 
 export interface ProcessorTimeOptions {
@@ -50,11 +52,12 @@ export class ProcessorTime {
     this.#afterWork = options.afterWork ?? ((callback) => void settled.then(() => process.nextTick(callback)));
   }
 
-  /** From now on, somebody else works for this tenant. */
-  begin(tenant: string): void {
+  /** From now on, somebody else works for this tenant. The time counts for its group too, from the first call that names it. */
+  begin(tenant: string, group?: string): void {
     const now = this.#now();
     if (this.#current !== undefined) this.#charge(this.#current, now);
     this.#current = this.#usageOf(tenant, now);
+    if (group !== undefined) this.#current.group = this.#usageOf(group, now);
     this.#since = now;
     if (this.#current !== this.#last) {
       this.#last = this.#current;
@@ -114,13 +117,14 @@ export class ProcessorTime {
       usage.inWindow = 0;
     }
     usage.inWindow += spent;
+    if (usage.group !== undefined) this.#charge(usage.group, now);
   }
 
   #usageOf(tenant: string, now: number): Usage {
     let usage = this.#tenants.get(tenant);
     if (usage === undefined) {
       if (this.#tenants.size >= manyTenants) this.#forget(now);
-      this.#tenants.set(tenant, (usage = { used: 0, at: now, windowAt: now, inWindow: 0 }));
+      this.#tenants.set(tenant, (usage = { used: 0, at: now, windowAt: now, inWindow: 0, group: undefined }));
     }
     return usage;
   }

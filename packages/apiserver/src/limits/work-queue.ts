@@ -14,7 +14,7 @@ export interface WorkQueueOptions {
 }
 
 /** In milliseconds. */
-const usualTurn = { shared: 1, single: 3 };
+const usualTurn = { shared: 0.5, single: 3 };
 
 /** How many tenants are compared to find the one that has used the least. */
 const mostCompared = 64;

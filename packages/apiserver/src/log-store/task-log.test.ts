@@ -56,6 +56,10 @@ describe('the output of a task', () => {
     const status = { phase: 'Succeeded', attempt: 1, output: { bytes: 20, truncated: false } };
     expect((await server.call(`${tasksOf('own')}/cut/status`, { method: 'PATCH', headers, body: { status } })).code).toBe(200);
     expect((await log('cut')).text).toBe('{"a":1}\n[the node has not sent the last 13 bytes of the output]\n');
+    // A program that uses the output as a value can do nothing with a part of it.
+    expect((await log('cut', '?whole=true')).code).toBe(503);
+    await put(`cut/${uid}/1?offset=7`, { b: 'whole' });
+    expect(await log('cut', '?whole=true')).toMatchObject({ code: 200, text: '{"a":1}{"b":"whole"}' });
   });
 
   test('is that of the last attempt, or of the one that was asked for', async () => {

@@ -68,12 +68,17 @@ export function taskLog({ platform, tunnels, reader, others }: TaskLogOptions): 
 }
 
 /** The same as nodes take. */
-function options(query: Pick<URLSearchParams, 'get'>): Pick<TaskQuery, 'tailLines' | 'tailBytes' | 'attempt'> {
+function options(query: Pick<URLSearchParams, 'get'>): Pick<TaskQuery, 'tailLines' | 'tailBytes' | 'attempt' | 'isWhole'> {
   const number = (name: string): number | undefined => {
     const text = query.get(name);
     if (text === null) return undefined;
     if (!/^\d{1,9}$/.test(text)) throw status.badRequest('expected whole numbers for tailLines, tailBytes and attempt');
     return Number(text);
   };
-  return { tailLines: number('tailLines'), tailBytes: number('tailBytes'), attempt: number('attempt') };
+  return {
+    tailLines: number('tailLines'),
+    tailBytes: number('tailBytes'),
+    attempt: number('attempt'),
+    isWhole: query.get('whole') === 'true',
+  };
 }

@@ -18,6 +18,8 @@ export interface TaskQuery {
   readonly tailBytes?: number | undefined;
   /** How much output the node had, in bytes. */
   readonly bytes?: number | undefined;
+  /** Whether it is of no use if the node has not sent all of it. */
+  readonly isWhole?: boolean;
 }
 
 export interface TaskReaderOptions {
@@ -39,7 +41,7 @@ export class TaskReader {
   /** Undefined if this store has none. */
   async open(query: TaskQuery): Promise<Readable | undefined> {
     const { store, readers } = this.#options;
-    const { node, task, tailLines, tailBytes, bytes } = query;
+    const { node, task, tailLines, tailBytes, bytes, isWhole = false } = query;
     const uid = query.uid ?? (await store.latest(placesOfTask({ node, task, uid: '' })));
     if (uid === undefined) return undefined;
     const places = placesOfTask({ node, task, uid });
@@ -47,6 +49,7 @@ export class TaskReader {
     const paths = run === undefined ? undefined : await store.files({ ...places, run });
     if (paths === undefined) return undefined;
     const files = await sized(paths);
+    if (isWhole && missingOf(files, bytes) > 0) return undefined;
     return readers.read(textOf(files, { tailLines, tailBytes, bytes }));
   }
 
@@ -64,8 +67,8 @@ export const isTaskPath = (path: string): boolean => /^tasks\/[^/?]+\/[^/?]+(\?|
 const numbers = ['attempt', 'tailLines', 'tailBytes', 'bytes'] as const;
 
 /** The path of a query for `serve`. */
-export function taskPathOf({ node, task, uid, ...query }: TaskQuery): string {
-  const parameters = new URLSearchParams(uid === undefined ? {} : { uid });
+export function taskPathOf({ node, task, uid, isWhole = false, ...query }: TaskQuery): string {
+  const parameters = new URLSearchParams({ ...(uid !== undefined && { uid }), ...(isWhole && { whole: 'true' }) });
   for (const name of numbers) if (query[name] !== undefined) parameters.set(name, String(query[name]));
   return `tasks/${encodeURIComponent(node)}/${encodeURIComponent(task)}?${parameters.toString()}`;
 }
@@ -73,7 +76,7 @@ export function taskPathOf({ node, task, uid, ...query }: TaskQuery): string {
 function parsed(query: Pick<URLSearchParams, 'get'>): Omit<TaskQuery, 'node' | 'task'> {
   const found: Partial<Record<(typeof numbers)[number], number>> = {};
   for (const name of numbers) if (query.get(name) !== null) found[name] = Number(query.get(name));
-  return { uid: query.get('uid') ?? undefined, ...found };
+  return { uid: query.get('uid') ?? undefined, isWhole: query.get('whole') === 'true', ...found };
 }
 
 interface LogFile {
@@ -85,6 +88,12 @@ interface LogFile {
 async function sized(paths: readonly string[]): Promise<LogFile[]> {
   const found = await Promise.all(paths.map(async (path) => ({ path, size: (await stat(path).catch(() => undefined))?.size })));
   return found.flatMap(({ path, size }) => (size === undefined ? [] : [{ path, size }]));
+}
+
+/** How many bytes of the output are still on the node only. */
+function missingOf(files: readonly LogFile[], bytes = 0): number {
+  const last = files.findLast(({ path }) => path.endsWith('.log'));
+  return bytes - (last === undefined ? 0 : offsetOf(last) + last.size);
 }
 
 /** The bytes of a log that come before a file. */
@@ -107,8 +116,7 @@ async function* textOf(
     if (before + file.size > start) yield* bytesOf(file, Math.max(0, start - before));
     before += file.size;
   }
-  const last = files.findLast(({ path }) => path.endsWith('.log'));
-  const missing = bytes - (last === undefined ? 0 : offsetOf(last) + last.size);
+  const missing = missingOf(files, bytes);
   if (missing > 0) yield Buffer.from(`\n[the node has not sent the last ${missing} bytes of the output]\n`);
 }
 

@@ -109,6 +109,7 @@ export class Audited implements AnswerKeeper {
       receivedAt: this.#received ?? now,
       at: now,
       ...(isComplete && { response: { code: exchange.code, ...(this.#failure && failureOf(this.#failure)) } }),
+      ...(isComplete && exchange.written && { object: exchange.written }),
       ...(this.#decision && { decision: this.#decision }),
       ...annotationsOf(attributes, this.#annotations, exchange.annotations),
       requestObject: () => parsed(exchange.received),

@@ -52,6 +52,20 @@ describe('the audit events of a workspace', () => {
         expect(event.annotations['tenancy.kcp.io/workspace']).toBe('alices');
   });
 
+  it('name the object that was created, also if the server chose the name', async () => {
+    const path = '/clusters/alices/api/v1/namespaces/default/secrets';
+    const made = (await as('alice', path, { metadata: { generateName: 'made-' } })).json() as {
+      metadata: { name: string; resourceVersion: string };
+    };
+    expect(made.metadata.name).toMatch(/^made-./);
+    await as('alice', path, { metadata: { name: 'given' } });
+    await as('alice', path, { metadata: { name: 'given' } });
+    const events = eventsIn(await as('alice', '/clusters/alices/capstan/audit?resource=secrets'));
+    expect(events.map(({ objectRef }) => objectRef?.name ?? '').toSorted()).toEqual(['given', 'given', made.metadata.name]);
+    const [event] = eventsIn(await as('alice', `/clusters/alices/capstan/audit?resource=secrets&name=${made.metadata.name}`));
+    expect(event).toMatchObject({ verb: 'create', objectRef: { resourceVersion: made.metadata.resourceVersion } });
+  });
+
   it('need a right that the rules of the workspace give', async () => {
     const rule = { nonResourceURLs: ['/'], verbs: ['access'] };
     const inside = '/clusters/alices';

@@ -1,5 +1,5 @@
-import { affordableConnections } from '../http/descriptors.ts';
 import type { Listener, ListenerOptions } from '../http/listener.ts';
+import type { Sockets } from '../http/sockets.ts';
 import type { Gauge } from '../metrics/metrics.ts';
 import { unsentLimits } from './clients.ts';
 import type { ServerOptions } from './options.ts';
@@ -12,15 +12,19 @@ const few = 1_000;
 const quietFor = 60_000;
 
 /** How many connections the server holds, from where, and how long clients may keep it waiting. */
-export function connectionOptions({ limits, log }: ServerOptions): Pick<ListenerOptions, 'limits' | 'timeouts' | 'handshakes' | 'onError'> {
+export function connectionOptions(
+  { limits, log }: ServerOptions,
+  sockets: Sockets,
+): Pick<ListenerOptions, 'limits' | 'timeouts' | 'handshakes' | 'onError'> {
   const wanted = limits?.connections ?? mostConnections;
-  const overall = affordableConnections(wanted);
+  const overall = Math.min(wanted, sockets.most);
   if (overall < (limits?.connections ?? few))
     log(`at most ${overall} connections are held instead of ${wanted}, as the process may open few files: raise its limit`);
   let quietUntil = 0;
   return {
     limits: {
       overall,
+      sockets,
       perAddress: Math.min(overall, limits?.connectionsPerAddress ?? mostPerAddress),
       fromLoopback: Math.min(overall, limits?.connectionsFromLoopback ?? overall),
       unsent: limits?.unsentBytes?.overall ?? unsentLimits.overall,

@@ -130,7 +130,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
       key: pki.current.serving.key,
       clientCa: clientAuthorities(pki.current, options.clientAuthority),
       handle: pipeline.handle,
-      ...connectionOptions(options),
+      ...connectionOptions(options, serving.connections.sockets),
     }),
   );
   for (const gauge of connectionGauges(listener)) metrics.gauge(gauge);

@@ -31,6 +31,11 @@ function gauges({ cache, hub, audit, inFlight, connections }: Parts): Gauge[] {
       value: () => connections.open,
     },
     {
+      name: 'capstan_connections_to_nodes',
+      help: 'Open connections of streams to kubelets, pods and services.',
+      value: () => connections.sockets.toNodes,
+    },
+    {
       name: 'capstan_audit_dropped_total',
       help: 'Audit events that could not be written.',
       type: 'counter',

@@ -5,9 +5,11 @@ import { AppObjects } from '../app-access/members.ts';
 import { clusterProxy } from '../app-access/proxy.ts';
 import { memberShell } from '../app-access/shell.ts';
 import { Connections } from '../connect/connections.ts';
+import { Dialled } from '../connect/dialled.ts';
 import { KubeletClient } from '../connect/kubelet.ts';
 import { OpenStreams } from '../connect/open-streams.ts';
 import type { Tunnels } from '../connect/tunnels.ts';
+import { Sockets } from '../http/sockets.ts';
 import { stepLog } from '../log-store/step-log.ts';
 import { type LogReader, type OtherStores, storedLogs } from '../log-store/stored-logs.ts';
 import { taskLog } from '../log-store/task-log.ts';
@@ -40,8 +42,12 @@ export function connectionsOf(
   options: ServerOptions,
   { resources }: Lifetime,
 ): Connections {
+  const sockets = new Sockets();
   const kubelets = resources.use(
-    new KubeletClient(options.kubelets ?? {}, { client: pki.current.kubeletClient, authorities: clientAuthorities(pki.current) }),
+    new KubeletClient(options.kubelets ?? {}, {
+      credentials: { client: pki.current.kubeletClient, authorities: clientAuthorities(pki.current) },
+      sockets,
+    }),
   );
   const reach = { kubelets, tunnels: options.tunnels ?? tunnels };
   const apps = new AppObjects({ cache, platform });
@@ -57,6 +63,7 @@ export function connectionsOf(
       stepLog({ objects: apps, reader: taskReader, others: relays }),
     ],
     streams: new OpenStreams(),
+    dialled: new Dialled(sockets),
     storedLogs: storedLogs(logReader, relays),
     nodeSubresources: [unitSecrets(platform), nodeMetrics(platform), ...(options.nodeSubresources ?? [])],
   });

@@ -82,6 +82,7 @@ const rolesEverywhere: RuleTable = {
     'all boundobjects,boundobjects/scale @workspaces.capstan.dev',
     'get boundobjects/log,boundobjects/status @workspaces.capstan.dev',
     'create,get boundobjects/exec @workspaces.capstan.dev',
+    'create,delete,get,patch,update boundobjects/proxy @workspaces.capstan.dev',
     'read apiexports,apiresourceschemas @apis.kcp.io',
     'all workspaces @tenancy.kcp.io',
     'read workspacetypes @tenancy.kcp.io',

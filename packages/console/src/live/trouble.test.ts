@@ -7,6 +7,8 @@ import { type ConsoleSuite, startSuite } from '../suite/console.ts';
 let api: Awaited<ReturnType<typeof scriptedServer>>;
 let page: ConsoleSuite;
 let onWatch: (response: ServerResponse, url: URL) => void;
+/** For machines that are busy. */
+const patience = { timeout: 10_000 };
 const path = '/api/v1/configmaps';
 
 const object = (name: string, version: number, more: object = {}) => ({
@@ -56,7 +58,7 @@ test('a list that several tabs of a session follow is fetched once', async () =>
   onWatch = (response) => void response.write(line('ADDED', object('a', 1)) + end(1));
   const tabs = [await page.tab(), await page.tab()];
   for (const tab of tabs) for (const key of ['one', 'two']) tab.say({ add: key, path });
-  for (const tab of tabs) for (const key of ['one', 'two']) await expect.poll(() => tab.names(key)).toEqual(['a']);
+  for (const tab of tabs) for (const key of ['one', 'two']) await expect.poll(() => tab.names(key), patience).toEqual(['a']);
   expect(watches()).toHaveLength(1);
 });
 
@@ -68,7 +70,7 @@ test('lost history means a new list', async () => {
   };
   const tab = await page.tab();
   tab.say({ add: 'maps', path });
-  await expect.poll(() => tab.of('maps', 'list')).toHaveLength(2);
+  await expect.poll(() => tab.of('maps', 'list'), patience).toHaveLength(2);
   expect(tab.names('maps')).toEqual(['new']);
   expect(tab.of('maps', 'error')).toEqual([]);
   expect(tab.upstream).toEqual([]);
@@ -82,7 +84,7 @@ test('a watch that ends goes on where it was, without a new list', async () => {
   };
   const tab = await page.tab();
   tab.say({ add: 'maps', path });
-  await expect.poll(() => tab.names('maps')).toEqual(['b']);
+  await expect.poll(() => tab.names('maps'), patience).toEqual(['b']);
   expect(tab.of('maps', 'list')).toHaveLength(1);
 });
 
@@ -94,16 +96,16 @@ test('an error of the server is reported once, and the list comes when the serve
   };
   const tab = await page.tab();
   tab.say({ add: 'maps', path });
-  await expect.poll(() => watches().length).toBeGreaterThan(3);
+  await expect.poll(() => watches().length, patience).toBeGreaterThan(3);
   expect(tab.of('maps', 'error')).toMatchObject([{ status: { code: 500 } }]);
   isWell = true;
-  await expect.poll(() => tab.of('maps', 'list')).toHaveLength(1);
+  await expect.poll(() => tab.of('maps', 'list'), patience).toHaveLength(1);
 });
 
 test('a sample that is too large is an error that says so', async () => {
   const tab = await page.tab();
   tab.say({ add: 'large', sample: '/kube/large', seconds: 2 });
-  await expect.poll(() => tab.of('large')).toMatchObject([{ type: 'error', status: { code: 413 } }]);
+  await expect.poll(() => tab.of('large'), patience).toMatchObject([{ type: 'error', status: { code: 413 } }]);
   expect(tab.of('large')[0]!.status!.message).toContain('at most 1048576');
 });
 
@@ -112,7 +114,7 @@ test('changes within a moment come in one message', async () => {
     void response.write(end(1) + Array.from({ length: 500 }, (_, at) => line('ADDED', object(`m${at}`, at + 2))).join(''));
   const tab = await page.tab();
   tab.say({ add: 'maps', path });
-  await expect.poll(() => tab.names('maps')).toHaveLength(500);
+  await expect.poll(() => tab.names('maps'), patience).toHaveLength(500);
   expect(tab.messages.length).toBeLessThan(20);
 });
 
@@ -129,18 +131,18 @@ test('a list of any size arrives, and only a tab that reads nothing is cut off',
   };
   const [reading, stuck] = [await page.tab(), await page.tab()];
   for (const tab of [reading, stuck]) tab.say({ add: 'maps', path });
-  for (const tab of [reading, stuck]) await expect.poll(() => tab.names('maps')).toHaveLength(10);
+  for (const tab of [reading, stuck]) await expect.poll(() => tab.names('maps'), patience).toHaveLength(10);
   stuck.socket.pause();
   // The tab that reads gets each change before the next, however busy the machine is.
   let version = 30;
   while (version < 300 && (await tabs()) !== '1') {
     const seen = reading.messages.length;
     stream!.write(line('MODIFIED', object('big-0', version++, large)));
-    await expect.poll(() => reading.messages.length).toBeGreaterThan(seen);
+    await expect.poll(() => reading.messages.length, patience).toBeGreaterThan(seen);
   }
   expect(await tabs()).toBe('1');
   stream!.write(line('ADDED', object('last', version)));
-  await expect.poll(() => reading.names('maps')).toContain('last');
+  await expect.poll(() => reading.names('maps'), patience).toContain('last');
   expect(reading.closed).toBeUndefined();
 });
 
@@ -148,7 +150,7 @@ test('a tab that no longer answers is cut off', async () => {
   onWatch = (response) => void response.write(end(1));
   const tab = await page.tab();
   tab.say({ add: 'maps', path });
-  await expect.poll(() => tab.of('maps', 'list')).toHaveLength(1);
+  await expect.poll(() => tab.of('maps', 'list'), patience).toHaveLength(1);
   tab.socket.pause();
-  await expect.poll(tabs).toBe('0');
+  await expect.poll(tabs, patience).toBe('0');
 });

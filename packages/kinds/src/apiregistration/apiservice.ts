@@ -79,15 +79,23 @@ function backendErrors(service: Readonly<Fields>): FieldError[] {
   return errors;
 }
 
+const local = { type: 'Available', status: 'True', reason: 'Local', message: 'Local APIServices are always available' };
+const notForwarded = {
+  type: 'Available',
+  status: 'False',
+  reason: 'NotForwarded',
+  message: 'the server forwards no requests to extension API servers',
+};
+
 const apiservices: Strategy = {
   validateName: (name) => names.pathSegment(name),
   requireResourceVersion: true,
   default: (object) => applyDefaults(object, { within: { spec: { within: { service: { setNumbers: { port: 443 } } } } } }),
   prepareForCreate(object, context) {
-    object['status'] = {};
-    if (maybeFields(fieldsOf(object['spec'])['service']) !== undefined) return;
-    const condition = { type: 'Available', status: 'True', reason: 'Local', message: 'Local APIServices are always available' };
-    object['status'] = { conditions: [{ ...condition, lastTransitionTime: formatTime(context.now()) }] };
+    const isLocal = maybeFields(fieldsOf(object['spec'])['service']) === undefined;
+    if (!isLocal) context.warn(`this APIService has no effect: ${notForwarded.message}`);
+    const condition = { ...(isLocal ? local : notForwarded), lastTransitionTime: formatTime(context.now()) };
+    object['status'] = { conditions: [condition] };
   },
   prepareForUpdate: (object, old) => keepPart(object, old, 'status'),
   validate(object) {

@@ -133,14 +133,20 @@ describe('the content of products', () => {
       (await platform.resource<ApiExport>(apiExportKind).get('wind.capstan.dev')).spec?.resources?.find(({ name }) => name === 'mills')
         ?.schema;
     const late = suite.client.cluster('root:main:late');
+    const mills = late.resource(mill).in('default');
+    const create = (name: string) => mills.create(millIn(name));
+    await create('before');
     await install([{ ...wind, kinds: [newerMill, sailType] }], installed);
     expect(await schemaOf()).toBe(apiResourceSchema(newerMill).metadata.name);
-    const create = (name: string) => late.resource(mill).in('default').create(millIn(name));
     let count = 0;
     await vi.waitFor(async () => expect(await create(`new-${count++}`)).toMatchObject({ spec: { sails: 4, colour: 'white' } }), patience);
+    // Objects that were stored before are served as the schema of today wants them, also to the product.
+    expect(await mills.get('before')).toMatchObject({ spec: { sails: 4, colour: 'white' } });
     await install([wind], installed);
     expect(await schemaOf()).toBe(apiResourceSchema(mill).metadata.name);
     await vi.waitFor(async () => expect((await create(`old-${count++}`))['spec']).toEqual({ sails: 4 }), patience);
+    const { items } = await mills.list();
+    expect(items.map(({ spec }) => spec)).toEqual(items.map(() => ({ sails: 4 })));
   });
 
   test('is repaired if somebody changes it', async () => {

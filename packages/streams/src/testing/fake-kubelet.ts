@@ -48,7 +48,9 @@ export class FakeKubelet implements AsyncDisposable {
     this.#options = options;
     const { certificate: cert, key, authority: ca } = options;
     this.#server = createServer({ cert, key, ca, requestCert: true, rejectUnauthorized: true });
-    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.#handle(request, response));
+    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.#handle(request, response).catch(() => response.destroy());
+    });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.#upgrade(request, socket as TLSSocket, head),
     );
@@ -78,10 +80,11 @@ export class FakeKubelet implements AsyncDisposable {
     return this.#followers.size;
   }
 
-  /** Appends to the logs of all containers. False if a follower does not keep up. */
-  log(text: string | Buffer): boolean {
+  /** Appends to the logs of all containers, or of every so many-th one. False if a follower does not keep up. */
+  log(text: string | Buffer, only: { readonly every: number; readonly from: number } = { every: 1, from: 0 }): boolean {
     let hasRoom = true;
-    for (const follower of this.#followers) hasRoom = follower.write(text) && hasRoom;
+    let index = 0;
+    for (const follower of this.#followers) if (index++ % only.every === only.from) hasRoom = follower.write(text) && hasRoom;
     return hasRoom;
   }
 
@@ -143,6 +146,7 @@ export class FakeKubelet implements AsyncDisposable {
     const { upgrade } = request.headers;
     if (upgrade === 'websocket' && isHandshake(request)) {
       const webSocket = acceptWebSocket({ request, socket, head }, { protocol: '', longestMessage: 1 << 20 });
+      webSocket?.on('error', () => webSocket.terminate());
       webSocket?.on('message', (data: Buffer) => webSocket.send(`echo ${data.toString()}`));
       return;
     }

@@ -16,7 +16,7 @@ export function ruleConversion(spec: ApiConversion['spec']): (parts: ConversionP
   return (parts) => {
     const made = new Converted(parts, () => (table ??= tableOf(spec, parts)));
     return {
-      applies: (entry) => entry.revision <= parts.since || made.isOther(entry),
+      applies: (entry) => parts.isOlder(entry) || made.isOther(entry),
       toStorage: (object) => made.toStorage(object),
       fromStorage: (object, entry) => made.fromStorage(object, entry),
       ahead: (entries) => made.ahead(entries),

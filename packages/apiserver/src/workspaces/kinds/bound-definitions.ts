@@ -17,6 +17,7 @@ import { clusterOfKey } from '../../cache/key.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import { Definition, type WebhookConversion } from '../../crds/definition.ts';
 import { ruleConversion } from '../conversions/rule-conversion.ts';
+import { BindingChanges } from './binding-changes.ts';
 import { rootResourceSchemas } from './definitions.ts';
 import type { PlatformKinds } from './platform-kinds.ts';
 
@@ -44,6 +45,7 @@ export class BoundDefinitions {
   readonly #made = new BoundedMap<string, Definition>(capacity);
   readonly #platformSchemas: readonly string[];
   readonly #conversions: ResourceCache<ApiConversion>;
+  readonly #bindings: BindingChanges;
   #seen: ResourceCache<ApiConversion>['entries'];
   #generation = 0;
 
@@ -53,6 +55,7 @@ export class BoundDefinitions {
   constructor(options: Options) {
     this.#options = options;
     this.#conversions = options.cache.resource(apiConversions);
+    this.#bindings = new BindingChanges(options.cache);
     this.#seen = this.#conversions.entries;
     this.#conversions.listeners.add({ changed: (events) => this.#follow(events) });
     // A deleted copy means that nobody is bound to the schema any more.
@@ -105,6 +108,7 @@ export class BoundDefinitions {
       ...parts,
       entry,
       since: 0,
+      isOlder: (stored) => this.#bindings.isOlder(stored, identity),
       storedAs: `${object.metadata.name!.slice(0, object.metadata.name!.indexOf('.'))}:${identity}`,
       ...(rules !== undefined && { conversion: ruleConversion(rules.spec) }),
     });
