@@ -1,8 +1,9 @@
 import type { AppInstanceStatus, AppMember, AppMemberStatus } from '@capstan/api';
 import { setCondition } from '@capstan/controller';
 import { isObject, sameJson } from '@capstan/machinery';
-import type { Observation } from '../adapter/contract.ts';
+import type { MemberObservation, Observation } from '../adapter/contract.ts';
 import type { Scene } from '../instances/scene.ts';
+import { probesBeforeRepair } from '../operations/beginning.ts';
 import { placeOf } from '../operations/running.ts';
 import { currentOperation } from '../operations/types.ts';
 import { isBusy } from '../status/member-status.ts';
@@ -20,11 +21,12 @@ export function observedMembers(
     const { name = '' } = member.metadata;
     const { status = {} } = member;
     const seen = observation.members[name];
-    const { health: _h, message: _m, endpoint: _e, detail: _d, repairable: _r, observedAt, ...kept } = status;
+    const { health: _h, message: _m, endpoint: _e, detail: _d, repairable: _r, failedProbes: _f, observedAt, ...kept } = status;
     const now = task?.status?.finishedAt;
     const place = placeOf(name, scene);
     const silence = place.kind === 'gone' ? place.message : `the node ${member.spec.node} is silent`;
     const text = isBusy(member, currentOperation(scene.operations)) ? status.message : isHeard ? seen?.message : silence;
+    const failedProbes = failuresInRow(scene, { status, seen, time: now });
     const fresh: AppMemberStatus = isHeard
       ? {
           ...kept,
@@ -33,6 +35,7 @@ export function observedMembers(
           ...(seen?.endpoint !== undefined && { endpoint: seen.endpoint }),
           ...(isObject(seen?.detail) && { detail: seen.detail }),
           ...(seen?.isRepairable === true && { repairable: true }),
+          ...(failedProbes > 0 && { failedProbes }),
         }
       : { ...kept, health: 'unknown', ...(text !== undefined && { message: text }) };
     const isOld = now !== undefined && (observedAt === undefined || Date.parse(now) - Date.parse(observedAt) > timeAge);
@@ -40,6 +43,21 @@ export function observedMembers(
     if (sameJson(before, fresh) && !isOld) return [];
     return [{ member, status: { ...fresh, ...(now !== undefined ? { observedAt: now } : observedAt !== undefined && { observedAt }) } }];
   });
+}
+
+interface Look {
+  readonly status: AppMemberStatus;
+  readonly seen: MemberObservation | undefined;
+  /** When the probe ended. */
+  readonly time: string | undefined;
+}
+
+/** Each probe counts once, although members are looked at whenever the probe of one of them ends. Failures during an operation are its own. */
+function failuresInRow({ app, operations }: Scene, { status, seen, time }: Look): number {
+  if (seen?.health !== 'failed' || seen.isRepairable !== true || currentOperation(operations) !== undefined) return 0;
+  const { failedProbes = 0, observedAt } = status;
+  const isCounted = failedProbes > 0 && time === observedAt;
+  return Math.min(probesBeforeRepair(app), failedProbes + (isCounted ? 0 : 1));
 }
 
 /** The status of the instance with what was seen. */

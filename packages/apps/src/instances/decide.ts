@@ -76,14 +76,17 @@ function showPlan(operation: AppOperation, scene: Scene, situation: Situation): 
   const ended = { startedAt: time, finishedAt: time };
   if (plan.kind === 'problem')
     return report({ ...ended, state: 'failed', message: plan.problem.message, errors: [{ ...plan.problem, time }] });
-  const steps = shownSteps(plan.value);
-  const rest = plan.value.steps.length - steps.length;
+  const { skipSteps = 0 } = operation.spec;
+  const steps = shownSteps(plan.value, skipSteps);
+  const all = plan.value.steps.length;
+  const shown =
+    steps.length === all ? 'this is the plan' : `these are ${steps.length} of the ${all} steps of the plan, after the first ${skipSteps}`;
   return report({
     ...ended,
     state: 'succeeded',
-    message: rest === 0 ? 'this is the plan; nothing was done' : `this is the plan without its last ${rest} steps; nothing was done`,
+    message: `${shown}; nothing was done`,
     steps,
-    progress: { completed: 0, total: plan.value.steps.length },
+    progress: { completed: 0, total: all },
   });
 }
 

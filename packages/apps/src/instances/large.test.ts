@@ -90,6 +90,21 @@ test('a removal by force names only members that were not removed', async () => 
   expect(operation(world, 'decommission')?.residues).toMatchObject([{ node: silent.name }]);
 });
 
+test('a plan is shown in parts, none of which is kept', async () => {
+  const world = start();
+  await settle(world, isDone(world, 'deploy'));
+  const shown: string[] = [];
+  for (const skipped of [0, 512, 1024]) {
+    const name = world.askPlan('reconcile', skipped);
+    await reconcile(world);
+    const { status } = world.operations.get(name)!;
+    expect(status).toMatchObject({ state: 'succeeded', progress: { completed: 0, total: 1201 } });
+    shown.push(...status!.steps!.map(({ id }) => id));
+  }
+  expect([shown.length, new Set(shown).size]).toEqual([1201, 1201]);
+  expect(operation(world, 'deploy')?.progress).toEqual({ completed: 1201, total: 1201 });
+});
+
 test('the schema of operations has the same limit', () => {
   expect(JSON.stringify(appOperationKind)).toContain(`"maxItems":${mostShown}`);
 });

@@ -16,6 +16,8 @@ export function outputsThrough(platform: Client): ReadOutput {
     const query = new URLSearchParams({
       tailLines: String(mostLines),
       ...(status?.attempt !== undefined && { attempt: String(status.attempt) }),
+      // It may become a secret or a fact. A part of it is good enough to see why a step failed.
+      ...(status?.phase === 'Succeeded' && { whole: 'true' }),
     });
     const { group, version, resource } = nodeTaskKind;
     const path = `/apis/${group}/${version}/namespaces/${namespace}/${resource}/${name}/log?${query.toString()}`;

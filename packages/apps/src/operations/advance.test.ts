@@ -76,6 +76,25 @@ test.each([
   expect(examine(step, planned('look', 0, more), open).error?.output).toBe(output);
 });
 
+test.each([
+  ['is kept as a whole', { bytes: 3, truncated: false }, { keeps: { task: { metadata: { name: 't' } } } }],
+  [
+    'that was cut is never kept: the step is done again',
+    { bytes: 1, truncated: true },
+    { step: { state: 'pending' }, error: { code: 'OutputLost' } },
+  ],
+])('the output of a step that makes a fact %s', (_, output, expected) => {
+  const status = { attempt: 1, phase: 'Succeeded', finishedAt: '2026-01-01T00:00:00Z', output };
+  const task = { metadata: { name: 't' }, spec: { attempt: 1 }, status } as unknown as NodeTask;
+  const open = {
+    ...scene(['running', 'pending', 'pending', 'pending']),
+    task: () => task,
+    output: () => ({ kind: 'read', text: 'a' }) as const,
+  };
+  const step: AppStep = { id: 'look', title: 'look', stage: 0, state: 'running', task: 't', member: 'm' };
+  expect(examine(step, steps[0]!, open)).toMatchObject(expected);
+});
+
 test('goes on after the steps that were skipped', () => {
   const next = advance(scene(['succeeded', 'skipped', 'pending', 'pending'], { init: 'agent' }));
   expect(next).toMatchObject({ kind: 'start', starts: [{ step: { id: 'process' } }] });

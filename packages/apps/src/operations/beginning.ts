@@ -58,6 +58,9 @@ function hasFailed(operations: readonly AppOperation[], type: string, revision: 
 const remedyPause = 300_000;
 const mostRemedies = 3;
 
+/** How many probes of a member must fail in a row before it is repaired: one may fail because the machine is busy for a moment. */
+export const probesBeforeRepair = (app: Scene['app']): number => app?.spec.repairAfterProbes ?? 3;
+
 /** The operation of an App that renews certificates, and how long before the first expires the platform begins it, in milliseconds. */
 const renewal = 'rotate-certificates';
 const renewalWindow = 30 * 86_400_000;
@@ -88,6 +91,7 @@ function remedy(scene: Scene): Beginning | undefined {
     ({ metadata, status }) =>
       status?.health === 'failed' &&
       status.repairable === true &&
+      (status.failedProbes ?? 0) >= probesBeforeRepair(scene.app) &&
       isDue(scene, ({ spec }) => spec.type === 'repair' && spec.member === metadata.name),
   );
   if (patient !== undefined) return { type: 'repair', member: patient.metadata.name ?? '', isAutomatic: true };

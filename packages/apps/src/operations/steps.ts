@@ -72,7 +72,10 @@ function succeeded(
   { task, scene }: { readonly task: NodeTask; readonly scene: OperationScene },
 ): Examined {
   const { name = '' } = task.metadata;
+  const place = scene.place(planned.member);
   if ((planned.keepsFact !== undefined || planned.keepsSecret !== undefined) && !scene.kept.has(name)) {
+    // Its end says that it was cut, so a part of it must never become a value.
+    if (task.status?.output?.truncated === true) return failedAttempt(step, planned, { scene, error: lostOutput(place.node), task });
     const output = scene.output(task);
     if (output.kind === 'unread') return { step, reads: task };
     if (output.kind === 'unavailable')
@@ -81,6 +84,13 @@ function succeeded(
   }
   return { step: ended(step, 'succeeded', scene.now), error: null };
 }
+
+const lostOutput = (node: string): TaskError => ({
+  code: 'OutputLost',
+  message: `the node ${node} had no room for all of the output, which later steps need`,
+  userFixable: false,
+  retryable: true,
+});
 
 interface Failure {
   readonly scene: OperationScene;

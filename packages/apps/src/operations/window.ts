@@ -63,8 +63,8 @@ export function finishedMembers(plan: PlanPart, steps: readonly AppStep[]): Set<
   return new Set(plan.steps.flatMap(({ member }) => (left.has(member) ? [] : [member])));
 }
 
-/** The steps of a plan that is only shown. */
-export const shownSteps = ({ steps }: PlanPart): AppStep[] => steps.slice(0, mostShown).map(pendingStep);
+/** The steps of a plan that is only shown: as many as there is room for, after those that are skipped. */
+export const shownSteps = ({ steps }: PlanPart, skipped = 0): AppStep[] => steps.slice(skipped, skipped + mostShown).map(pendingStep);
 
 export function pendingStep({ id, title, stage, member, phase }: PlannedStep): AppStep {
   return { id, title, stage, member, ...(phase !== undefined && { phase }), state: 'pending' };

@@ -36,6 +36,8 @@ export class PretendMachine {
   readonly began: string[] = [];
   /** Scripts and types that fail. */
   readonly broken = new Map<string, { readonly retryable: boolean }>();
+  /** The answer to probes. */
+  probe = 'ok';
 
   constructor(name: string) {
     this.name = name;
@@ -112,6 +114,13 @@ export class AppWorld {
     this.#store(name, { instance: 'i', type, dryRun: false, cancelled: false, ...(member !== undefined && { member }) });
   }
 
+  /** Asks for the plan of an operation, without its first steps. Returns the name of the operation. */
+  askPlan(type: string, skipSteps: number): string {
+    const name = `plan-${++this.#uids}`;
+    this.#store(name, { instance: 'i', type, dryRun: true, cancelled: false, skipSteps });
+    return name;
+  }
+
   #store(name: string, spec: AppOperation['spec'], labels?: Record<string, string>): void {
     const metadata = {
       name,
@@ -140,7 +149,7 @@ export class AppWorld {
       task: (node, name) => this.tasks.get(`node-${node}/${name}`),
       tasks: [...this.tasks.values()],
       absent: this.#absent,
-      output: (task) => (this.#read.has(task.metadata.name!) ? { kind: 'read', text: outputOf(task) } : { kind: 'unread' }),
+      output: (task) => (this.#read.has(task.metadata.name!) ? { kind: 'read', text: this.#outputOf(task) } : { kind: 'unread' }),
       kept: this.#kept,
       facts: { ...this.#facts },
       probe: () => ({ script: 'pair-probe', arguments: [], every: 30_000 }),
@@ -190,6 +199,11 @@ export class AppWorld {
         this.tasks.set(key, { ...task, status });
       }
     }
+  }
+
+  #outputOf(task: NodeTask): string {
+    if (subjectOf(task) !== 'pair-probe') return 'good day\n';
+    return `${this.machines.find(({ name }) => task.metadata.namespace === `node-${name}`)!.probe}\n`;
   }
 
   /** Performs a step as the real controller does. */
@@ -269,7 +283,7 @@ export class AppWorld {
         return;
       case 'keep':
         for (const { step: kept, task } of step.keeps) {
-          this.#facts[kept.keepsFact!] = outputOf(task).trim();
+          this.#facts[kept.keepsFact!] = this.#outputOf(task).trim();
           this.#kept.add(task.metadata.name!);
         }
         return;
@@ -374,10 +388,6 @@ export class AppWorld {
 }
 
 const keyOf = ({ metadata }: NodeTask): string => `${metadata.namespace}/${metadata.name}`;
-
-function outputOf(task: NodeTask): string {
-  return subjectOf(task) === 'pair-probe' ? 'ok\n' : 'good day\n';
-}
 
 function allocation(name: string): Allocation {
   return {

@@ -44,7 +44,10 @@ export function allocations(tenants: Endpoints, options: Partial<SchedulerOption
         fleet,
         tenants: all,
         options: { ...defaults, ...options, now: usage.clock.now, usage },
-        stock: { isReady: (unit) => nodeUnits.get(warmName(unit))?.status?.phase === 'Warm', again },
+        stock: {
+          isReady: (unit) => nodeUnits.get(warmName(unit))?.status?.phase === 'Warm',
+          again: (after = 0) => loop.queue.addAfter('pass', after),
+        },
       });
       using _open = stockroom.open(scheduler.shelf);
       using _time = every(minute, () => usage.tick().catch((error: unknown) => context.onError(error, { name: 'usage' })));

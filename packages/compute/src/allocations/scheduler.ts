@@ -97,6 +97,7 @@ export class Scheduler {
       newAttempt: options.newAttempt,
       confirm: (known, attempt, signal) => this.#confirm(known, attempt, signal),
       signal: () => this.#signal(),
+      now,
       ...stock,
     });
   }

@@ -1,15 +1,22 @@
 import { type NodeBooking, type NodeUnit, nodeBookingKind, nodeNamespace, nodeOfNamespace, nodeUnitKind } from '@capstan/api';
 import { type Informer, isAlreadyExists, isNotFound } from '@capstan/client';
-import { type Controller, controller, done, ignoring } from '@capstan/controller';
+import { type Controller, controller, done, ignoring, requeueAfter } from '@capstan/controller';
+import { BoundedMap } from '@capstan/machinery';
 import { nodeUnitsOf, unitsOn } from '../units/copies.ts';
 import { isWarmUnit, warmNodeUnit } from './mark.ts';
+import { pauseLeft } from './pause.ts';
 
 interface Copies {
   readonly nodeUnits: Informer<NodeUnit>;
 }
 
+/** In milliseconds: the node first starts the unit that took its place, and then removes the traces of a warm one. */
+const removeAfter = 1_000;
+
 /** Has nodes prepare the warm units of their bookings, and removes the traces of those that were taken or given up. Nothing of them ever runs, so nothing is waited for. */
 export function stock(): Controller<NodeBooking, Copies> {
+  /** Since when NodeUnits are no longer wanted, by their UID, in milliseconds. */
+  const unwanted = new BoundedMap<string, number>(10_000);
   return controller('stock')
     .for<NodeBooking>(nodeBookingKind)
     .reads((informers): Copies => ({ nodeUnits: nodeUnitsOf(informers) }))
@@ -23,13 +30,21 @@ export function stock(): Controller<NodeBooking, Copies> {
       const present = unitsOn(copies.nodeUnits, nodeNamespace(node)).filter(({ spec }) => spec.warm);
       const names = new Set(wanted.map(({ metadata }) => metadata.name));
       // One that could not be prepared stays, and says why: agents never take the same name twice.
-      for (const { metadata } of present.filter((one) => !names.has(one.metadata.name)))
-        await ignoring(resource.delete(metadata.name ?? '', { preconditions: { uid: metadata.uid ?? '' } }), isNotFound);
+      let pause = 0;
+      for (const { metadata } of present.filter((one) => !names.has(one.metadata.name))) {
+        const { name = '', uid = '' } = metadata;
+        const now = performance.now();
+        const left = pauseLeft(removeAfter, { since: unwanted.getOrCompute(uid, () => now), now });
+        pause = Math.max(pause, left);
+        if (left > 0) continue;
+        await ignoring(resource.delete(name, { preconditions: { uid } }), isNotFound);
+        unwanted.delete(uid);
+      }
       const known = new Set(present.map(({ metadata }) => metadata.name));
       for (const one of wanted.filter(({ metadata }) => !known.has(metadata.name))) {
         const made = await ignoring(resource.create(one), isAlreadyExists, isNotFound);
         if (made !== undefined) wrote(made, nodeUnitKind);
       }
-      return done;
+      return pause > 0 ? requeueAfter(pause) : done;
     });
 }

@@ -17,6 +17,7 @@ import type { WorkspacePaths } from '../allocations/workspaces.ts';
 import { both } from '../reconciling/both.ts';
 import { isSameMark, newEntry, type WarmUnit, wantedStock } from './mark.ts';
 import { isUsable, nextStock, type StockPlan } from './next-stock.ts';
+import { pauseLeft } from './pause.ts';
 import type { Promised, Shelf, WarmOrder } from './stockroom.ts';
 
 export interface KeeperOptions {
@@ -30,8 +31,9 @@ export interface KeeperOptions {
   /** Names the attempt in the status of its allocation. */
   readonly confirm: (known: Known, attempt: Attempt, signal: AbortSignal) => Promise<Allocation>;
   readonly signal: () => AbortSignal;
-  /** Asks for another pass. */
-  readonly again: () => void;
+  /** Asks for another pass, at once or after so many milliseconds. */
+  readonly again: (after?: number) => void;
+  readonly now: () => number;
 }
 
 /** The state of a pass that promises depend on. */
@@ -48,11 +50,15 @@ interface Promising {
 
 /** A write fails if somebody else was faster; then the booking is read again. */
 const mostTries = 4;
+/** In milliseconds: the unit that was taken starts before the next one is prepared, because both need the same servers and the same node. */
+const refillAfter = 500;
 
 /** Keeps the stock, and gives warm units away between two passes of the scheduler. A promise is in memory only: after a crash, the bookings say who has what. */
 export class StockKeeper implements Shelf {
   readonly #options: KeeperOptions;
   readonly #promises = new Map<string, Promising>();
+  /** When a warm unit was taken last. */
+  #takenAt = Number.NEGATIVE_INFINITY;
   /** Undefined before the first pass. */
   #open: (PassState & Pick<StockPlan, 'isNeeded'>) | undefined;
 
@@ -81,12 +87,14 @@ export class StockKeeper implements Shelf {
     const shelf = units.map((unit) => ({ ...unit, isPromised: promised.has(unit.entry.attempt), isReady: isReady(unit) }));
     const { giveUp, add, isNeeded } = nextStock({ index: fleet.index, nodeOf: this.#nodeOf, wanted, shelf, needs });
     this.#open = { ...state, isNeeded };
+    const pause = pauseLeft(refillAfter, { since: this.#takenAt, now: this.#options.now() });
+    if (pause > 0 && add.length > 0) this.#options.again(pause);
     return [
       ...giveUp.map(({ node, entry }): BookingChange => {
         const key = { uid: entry.allocation.uid, attempt: entry.attempt };
         return { node, change: (spec) => advanceEntry(spec, key, 'abandon') };
       }),
-      ...add.map(({ wanted: one, part }): BookingChange => {
+      ...(pause > 0 ? [] : add).map(({ wanted: one, part }): BookingChange => {
         const entry = newEntry(one, part, this.#options.newAttempt());
         const capacity = fleet.node(part.node)!;
         return { node: part.node, change: (spec) => addEntry(spec, entry, { event: 'grant', capacity }) };
@@ -107,6 +115,7 @@ export class StockKeeper implements Shelf {
     if (!quota.isEmpty && (path === undefined || quota.admit(key, path, this.#amountOf(unit)) !== undefined)) return undefined;
     const promising: Promising = { unit, path: path ?? order.cluster, isBooked: false };
     this.#promises.set(key, promising);
+    this.#takenAt = this.#options.now();
     return {
       take: async (allocation, onBooked) => {
         const { name = '', namespace = '', uid = '' } = allocation.metadata;

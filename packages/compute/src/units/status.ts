@@ -187,10 +187,10 @@ function endMessage({ unit }: Scene, cause: Cause, failure: GPUFailure): string 
   if (cause === 'Completed') return 'completed';
   if (cause === 'Stopped') return 'stopped';
   if ((cause !== 'Failed' && cause !== 'Lost') || failure === undefined) return causeWords[cause];
-  const { exitCode, reason, message } = failure.status ?? {};
+  const { exitCode, reason, message, startedAt } = failure.status ?? {};
   const where = unit.spec.nodes > 1 ? ` with rank ${failure.spec.rank}` : '';
   const how = message ?? (exitCode !== undefined && exitCode !== 0 ? `exit code ${exitCode}` : (reason ?? 'unknown reason'));
-  return `the program${where} ended: ${how}`;
+  return `the program${where} ${startedAt === undefined ? 'did not start' : 'ended'}: ${how}`;
 }
 type GPUFailure = ReturnType<typeof firstFailure>;
 

@@ -125,6 +125,13 @@ describe('a unit', () => {
     await released(unit);
   });
 
+  test('whose program never started does not say that it ended', async () => {
+    await fleet.makePool('unable');
+    const [nodeUnit] = await started(await tenant.create('unable', { offering: 'unable' }));
+    await fleet.report(nodeUnit!, { phase: 'Ended', reason: 'DriverUnavailable', message: 'there is no engine' });
+    await unitIs('unable', { phase: 'Failed', message: 'the program did not start: there is no engine' });
+  });
+
   test('is stopped and started again by its owner, with the next number', async () => {
     await fleet.makePool('stopping');
     const unit = await tenant.create('stopping', { offering: 'stopping' });
