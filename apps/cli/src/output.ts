@@ -1,9 +1,7 @@
 import type { KubeObject } from '@capstan/machinery';
 import { dump } from 'js-yaml';
 import { columns } from './columns.ts';
-
-export const outputFormats = ['json', 'yaml', 'wide'] as const;
-export type OutputFormat = (typeof outputFormats)[number];
+import type { OutputFormat } from './output-format.ts';
 
 /** A column of a table; `wide` ones are printed only if they are asked for. */
 export interface Column<T> {

@@ -4,7 +4,7 @@ import type { PlanFlags } from './commands/allocation-plan.ts';
 import type { OfferingFlags, OutputFlags } from './commands/offering.ts';
 import type { StockFlags } from './commands/stock.ts';
 import { examples } from './help.ts';
-import { outputFormats } from './output.ts';
+import { outputFormats } from './output-format.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
 
 function whole(value: string): number {

@@ -6,7 +6,7 @@ import type { KubeconfigFlags } from './apps/kubeconfig.ts';
 import type { ShellFlags } from './apps/shell.ts';
 import type { LogFlags } from './apps/show.ts';
 import { examples } from './help.ts';
-import { outputFormats } from './output.ts';
+import { outputFormats } from './output-format.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
 
 const outputOption = (): Option => new Option('-o, --output <format>', 'another format than the table').choices([...outputFormats]);

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { ArtifactFlags } from './artifacts/artifacts.ts';
 import { examples } from './help.ts';
-import { outputFormats } from './output.ts';
+import { outputFormats } from './output-format.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
 
 /** `capstan artifact`: files that nodes get from the API servers. */

@@ -9,7 +9,7 @@ import type { UpgradeFlags } from './commands/node-upgrade.ts';
 import { defaultDataDirectory } from './commands/options.ts';
 import { examples } from './help.ts';
 import { logFormats } from './log.ts';
-import { outputFormats } from './output.ts';
+import { outputFormats } from './output-format.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
 import { dataDirectoryOption } from './program-processes.ts';
 import type { ConnectionFlags } from './workspaces/connection.ts';
@@ -195,6 +195,11 @@ function addAgent(program: Command): void {
       new Option('--container-engine <engine>', 'who runs units with an image (default: Podman where it is installed, else Docker)')
         .choices(['podman', 'docker'])
         .env('CAPSTAN_NODE_CONTAINER_ENGINE'),
+    )
+    .addOption(
+      new Option('--unit-disk <size>', 'how much of the disk a unit may use for its uploads, and for the files of its container')
+        .default('20Gi')
+        .env('CAPSTAN_NODE_UNIT_DISK'),
     )
     .addOption(new Option('--echo', 'answer requests to the node with what they send, to test connections').hideHelp())
     .addOption(new Option('--log-format <format>', 'plain lines, or a JSON object per line (default: text)').choices([...logFormats]))

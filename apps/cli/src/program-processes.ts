@@ -172,7 +172,7 @@ export function addStatus(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['capstan status', 'of the "capstan up" on ./capstan-data; works even if its API server is down'],
+        ['capstan status', 'of the "capstan up" on ./capstan-data, or beside the file in KUBECONFIG; works even if its API server is down'],
         ['capstan status --output json', 'for scripts; the exit code is 12 if nothing runs and 13 if a required process is not healthy'],
       ),
     )

@@ -3,7 +3,7 @@ import type { OutputFlags } from './commands/offering.ts';
 import type { QuotaFlags } from './commands/quota.ts';
 import type { ReservationFlags } from './commands/reservation.ts';
 import { examples } from './help.ts';
-import { outputFormats } from './output.ts';
+import { outputFormats } from './output-format.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
 
 function whole(value: string): number {

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { LogFlags, TaskFlags } from './commands/task.ts';
 import type { RunFlags } from './commands/task-run.ts';
 import { examples } from './help.ts';
-import { outputFormats } from './output.ts';
+import { outputFormats } from './output-format.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
 
 function wholeNumber(value: string): number {

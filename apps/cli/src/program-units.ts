@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { examples } from './help.ts';
-import { outputFormats } from './output.ts';
+import { outputFormats } from './output-format.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
 import type { CopyFlags } from './units/copy.ts';
 import type { RemoveFlags, StopFlags, WaitFlags } from './units/lifecycle.ts';

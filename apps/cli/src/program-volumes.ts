@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { examples } from './help.ts';
-import { outputFormats } from './output.ts';
+import { outputFormats } from './output-format.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
 import { continueOption } from './program-units.ts';
 import type { UnitFlags, UnitOutputFlags } from './units/units.ts';

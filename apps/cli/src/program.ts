@@ -1,4 +1,3 @@
-import { ApiError, ConnectionError } from '@capstan/client';
 import { Command, CommanderError, Option } from 'commander';
 import { type ApiServerFlags, defaultPort, parseAdvertiseFlag, parseEndpoints, parsePort } from './commands/options.ts';
 import type { UpFlags } from './commands/processes.ts';
@@ -6,7 +5,6 @@ import { parseRuntimeConfig } from './commands/runtime-config.ts';
 import type { SnapshotFlags } from './commands/snapshot.ts';
 import { versionText } from './commands/version.ts';
 import type { WorkspaceSnapshotFlags } from './commands/workspace-snapshot.ts';
-import { ConfigError } from './config/document.ts';
 import { exitCodes, Failure } from './failure.ts';
 import { examples, settingsHelp } from './help.ts';
 import { addAllocations } from './program-allocations.ts';
@@ -54,11 +52,18 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   }
 }
 
+/** Errors whose messages are for people, by their names: their classes would load a third of the program for every command, and few commands fail. */
+const expected: ReadonlyMap<string, keyof typeof exitCodes> = new Map([
+  ['ConfigError', 'usage'],
+  ['ApiError', 'unexpected'],
+  ['ConnectionError', 'unexpected'],
+]);
+
 function report(error: unknown): number {
-  if (error instanceof ConfigError) return tell(error.message, exitCodes.usage);
   if (error instanceof Failure) return tell(error.message, exitCodes[error.reason]);
-  if (error instanceof ApiError || error instanceof ConnectionError) return tell(error.message, exitCodes.unexpected);
-  return tell(error instanceof Error ? (error.stack ?? error.message) : String(error), exitCodes.unexpected);
+  if (!(error instanceof Error)) return tell(String(error), exitCodes.unexpected);
+  const reason = expected.get(error.name);
+  return tell(reason === undefined ? (error.stack ?? error.message) : error.message, exitCodes[reason ?? 'unexpected']);
 }
 
 function tell(message: string, code: number): number {

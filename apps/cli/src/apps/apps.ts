@@ -10,7 +10,7 @@ import {
 } from '@capstan/api';
 import { type Client, isNotFound, type Resource } from '@capstan/client';
 import { Failure } from '../failure.ts';
-import type { OutputFormat } from '../output.ts';
+import type { OutputFormat } from '../output-format.ts';
 import { type ConnectionFlags, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
 
 export interface AppFlags extends ConnectionFlags {

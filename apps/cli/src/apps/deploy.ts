@@ -59,22 +59,34 @@ async function showPlan(apps: Apps, { name, spec, known }: Wanted): Promise<numb
     throw new Failure('usage', `${name} exists: a plan shows its present wish. Change it first, with spec.paused to keep it from running.`);
   if (known === undefined) await put(apps, { name, spec: { ...spec, paused: true }, known });
   try {
-    const operation = await planned(apps, name, known === undefined ? 'deploy' : 'reconcile');
-    const { steps = [], state, message, errors = [], progress } = operation.status ?? {};
+    const type = known === undefined ? 'deploy' : 'reconcile';
+    const { status = {} } = await planned(apps, { instance: name, type });
+    const { state, message, errors = [], progress } = status;
+    const steps = [...(status.steps ?? [])];
     for (const error of errors) for (const line of errorLines(error)) write(line);
     if (steps.length === 0) write(message ?? `The plan is ${state ?? 'not there yet'}.`);
+    // An operation shows only a part of a long plan.
+    while (steps.length < (progress?.total ?? 0)) {
+      const more = (await planned(apps, { instance: name, type, skipSteps: steps.length })).status?.steps ?? [];
+      if (more.length === 0) break;
+      steps.push(...more);
+    }
     for (const line of stepLines(steps)) write(line);
-    const rest = (progress?.total ?? 0) - steps.length;
-    if (rest > 0) write(`${rest} more steps follow.`);
     return errors.length > 0 || steps.length === 0 ? 1 : 0;
   } finally {
     if (known === undefined) await apps.instances.delete(name);
   }
 }
 
-async function planned(apps: Apps, instance: string, type: string): Promise<AppOperation> {
-  const metadata = { generateName: `${instance}-plan-`, namespace: apps.namespace };
-  const spec = { instance, type, dryRun: true, cancelled: false };
+interface Planning {
+  readonly instance: string;
+  readonly type: string;
+  readonly skipSteps?: number;
+}
+
+async function planned(apps: Apps, planning: Planning): Promise<AppOperation> {
+  const metadata = { generateName: `${planning.instance}-plan-`, namespace: apps.namespace };
+  const spec = { ...planning, dryRun: true, cancelled: false };
   const made = await apps.operations.create(newObject(appOperationKind, { metadata, spec }) as AppOperation);
   const { name = '', uid } = made.metadata;
   try {

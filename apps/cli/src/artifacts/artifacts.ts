@@ -3,7 +3,8 @@ import { type Artifact, type ArtifactList, artifactListPath, artifactPath } from
 import type { Client } from '@capstan/client';
 import { humanDuration } from '@capstan/machinery';
 import { Failure } from '../failure.ts';
-import { type Column, type OutputFormat, printList } from '../output.ts';
+import { type Column, printList } from '../output.ts';
+import type { OutputFormat } from '../output-format.ts';
 import { formatBytes } from '../units/words.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 import { uploadArtifact } from './upload.ts';

@@ -17,6 +17,7 @@ import { holdDirectory, nodeAgentHolder } from '../holder.ts';
 import { type LogFormat, processLog } from '../log.ts';
 import { inviteThisMachine, nodeNameOf } from '../nodes/self-enrollment.ts';
 import { announceReady } from '../supervise/description.ts';
+import { bytesIn } from '../units/amounts.ts';
 import { workspaceClient } from '../workspaces/connection.ts';
 import { shutdownSignal } from './shutdown.ts';
 import { capstanVersion } from './version.ts';
@@ -33,6 +34,7 @@ export interface NodeAgentFlags {
   readonly taskOutputHours: number;
   readonly allowUnisolated?: boolean;
   readonly containerEngine?: 'podman' | 'docker';
+  readonly unitDisk: string;
   readonly echo?: boolean;
   readonly sharedDirectory?: readonly string[];
   readonly processDriver?: DriverName;
@@ -61,7 +63,7 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
       join,
       declaredGpus: gpus,
       processDriver: flags.processDriver,
-      units: { allowUnisolated, ...(flags.containerEngine && { engine: flags.containerEngine }) },
+      units: { allowUnisolated, disk: diskIn(flags.unitDisk), ...(flags.containerEngine && { engine: flags.containerEngine }) },
       volumes: { directories },
       version: capstanVersion(),
       heartbeatInterval: heartbeatSeconds * 1000,
@@ -80,6 +82,15 @@ export async function nodeAgent(flags: NodeAgentFlags): Promise<void> {
     throw error;
   }
   if (process.connected) process.disconnect();
+}
+
+/** In bytes: with less, a unit can do nothing. */
+const leastDisk = 64 << 20;
+
+function diskIn(text: string): number {
+  const size = bytesIn('--unit-disk', text);
+  if (size >= leastDisk) return size;
+  throw new Failure('usage', `--unit-disk: expected at least 64Mi, found ${JSON.stringify(text)}.`);
 }
 
 function directoriesIn(words: readonly string[]): DeclaredDirectory[] {

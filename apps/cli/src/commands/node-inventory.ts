@@ -4,7 +4,8 @@ import type { KubeObject } from '@capstan/machinery';
 import { columns } from '../columns.ts';
 import { followChanges } from '../following.ts';
 import { found, installed } from '../nodes/answers.ts';
-import { type Column, type OutputFormat, printList, printOne } from '../output.ts';
+import { type Column, printList, printOne } from '../output.ts';
+import type { OutputFormat } from '../output-format.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 
 export interface InventoryFlags extends ConnectionFlags {
@@ -34,6 +35,8 @@ const table: readonly Column<NodeWithState>[] = [
   { name: 'EXPIRES', value: ({ status }) => status?.identity?.expiresAt, isWide: true },
 ];
 
+const limitWords = { ProjectQuotas: 'limited by project quotas', LoopFiles: 'limited by loop files', None: 'not limited' } as const;
+
 const details: readonly Column<NodeWithState>[] = [
   { name: 'Name', value: ({ metadata }) => metadata.name },
   { name: 'State', value: ({ state }) => state },
@@ -54,6 +57,13 @@ const details: readonly Column<NodeWithState>[] = [
   { name: 'Agent upgrade', value: ({ status }) => problemIn(status?.conditions, 'Upgraded') },
   { name: 'Agent support', value: ({ status }) => problemIn(status?.conditions, 'AgentSupported') },
   { name: 'Addresses', value: ({ status }) => status?.addresses?.map(({ address }) => address).join(', ') },
+  {
+    name: 'Storage sizes',
+    value: ({ status }) => {
+      const { limits, message } = status?.volumes ?? {};
+      return limits && [limitWords[limits], message].filter((words) => words !== undefined).join(': ');
+    },
+  },
   {
     name: 'Drivers',
     value: ({ status }) =>

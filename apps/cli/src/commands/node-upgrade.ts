@@ -30,11 +30,17 @@ export async function upgradeNodes(name: string | undefined, { all, automatic, m
   const nodes = client.cluster(platformWorkspace).resource<GPUNode>(gpuNodeKind);
   const chosen = name === undefined ? (await installed(nodes.list())).items : [await found(name, nodes.get(name))];
   const requested: Requested[] = [];
+  const unmanaged: string[] = [];
   for (const node of chosen) {
     const { name: one = '' } = node.metadata;
     if (manual === true) {
       await nodes.patch(one, { type: 'merge', patch: { spec: { agent: { upgrades: 'Manual', version: null } } } });
       write(`The agent of ${one} stays at its version until "capstan node upgrade ${one}".`);
+      continue;
+    }
+    // The control plane may have to build the archive first, which takes a while.
+    if (node.status?.machine?.upgradable === false) {
+      unmanaged.push(one);
       continue;
     }
     const version = await offered(client, node);
@@ -50,6 +56,11 @@ export async function upgradeNodes(name: string | undefined, { all, automatic, m
     requested.push({ node: one, version, generation: metadata.generation ?? 0 });
   }
   if (wait === true) await Promise.all(requested.map((one) => settled(nodes, one)));
+  if (unmanaged.length > 0)
+    throw new Failure(
+      'unexpected',
+      `the agent of ${unmanaged.join(', ')} was not installed with the command of "capstan node enroll" (NotManaged). Upgrade it the way it was installed.`,
+    );
 }
 
 /** Later than that of the request before, so that each is a new one. */

@@ -1,7 +1,8 @@
 import { newObject, type Offering, type OfferingSpec, offeringKind, platformWorkspace } from '@capstan/api';
 import { type Client, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
-import { type Column, type OutputFormat, printList, printOne } from '../output.ts';
+import { type Column, printList, printOne } from '../output.ts';
+import type { OutputFormat } from '../output-format.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 
 export interface OutputFlags extends ConnectionFlags {

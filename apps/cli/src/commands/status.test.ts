@@ -22,6 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.unstubAllEnvs();
   scripts[Symbol.dispose]();
 });
 
@@ -38,6 +39,16 @@ test('does not believe the file of a "capstan up" that was killed', async () => 
   holdDirectory(scripts.directory)[Symbol.dispose]();
   new StatusFile(scripts.directory, () => {}).update([stopped]);
   await expect(show()).rejects.toMatchObject({ reason: 'notRunning' });
+});
+
+test('finds the data directory by the kubeconfig in it', async () => {
+  vi.stubEnv('KUBECONFIG', join(scripts.directory, 'admin.kubeconfig'));
+  await expect(status({})).rejects.toMatchObject({ reason: 'notRunning', message: expect.stringContaining('capstan-data') });
+  using _held = holdDirectory(scripts.directory);
+  using file = new StatusFile(scripts.directory, () => {});
+  file.update([stopped]);
+  expect(await status({})).toBe(0);
+  expect(output).toContain(scripts.directory);
 });
 
 const stopped: ProcessState = { name: 'extra', optional: true, current: { phase: 'stopped' }, restarts: 0 };

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { delimiter, dirname, resolve } from 'node:path';
 import { humanDuration } from '@capstan/machinery';
 import { columns } from '../columns.ts';
 import { readWholeConfig } from '../config/capstan.ts';
@@ -35,7 +35,7 @@ export interface ProcessReport {
 /** Shows the processes of the `capstan up` that runs on a data directory. Resolves with the exit code. */
 export async function status(flags: StatusFlags): Promise<number> {
   const file = flags.config === undefined ? {} : readWholeConfig(flags.config);
-  const directory = resolve(flags.dataDir ?? file.dataDirectory ?? defaultDataDirectory);
+  const directory = resolve(flags.dataDir ?? file.dataDirectory ?? usualDirectory());
   const found = readStatus(directory);
   if (found === undefined) {
     throw new Failure(
@@ -48,6 +48,14 @@ export async function status(flags: StatusFlags): Promise<number> {
   if (flags.output === 'json') write(JSON.stringify({ dataDirectory: directory, up: found.up, processes: reports }, undefined, 2));
   else for (const line of tableOf(directory, found.up, reports)) write(line);
   return reports.length > 0 && reports.every(isFine) ? 0 : exitCodes.unhealthy;
+}
+
+/** In another folder than that of `capstan up`, the kubeconfig leads to its data. */
+function usualDirectory(): string {
+  const [kubeconfig = ''] = (process.env['KUBECONFIG'] ?? '').split(delimiter);
+  if (kubeconfig === '' || readStatus(resolve(defaultDataDirectory)) !== undefined) return defaultDataDirectory;
+  const beside = dirname(resolve(kubeconfig));
+  return readStatus(beside) === undefined ? defaultDataDirectory : beside;
 }
 
 async function reportOn({ name, optional, current, restarts, lastError }: ProcessState): Promise<ProcessReport> {

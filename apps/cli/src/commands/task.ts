@@ -4,7 +4,8 @@ import { humanDuration } from '@capstan/machinery';
 import { Failure } from '../failure.ts';
 import { followChanges } from '../following.ts';
 import { findTask, nodeOf, tasksIn } from '../nodes/tasks.ts';
-import { type Column, type OutputFormat, printList, printOne } from '../output.ts';
+import { type Column, printList, printOne } from '../output.ts';
+import type { OutputFormat } from '../output-format.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 
 export interface TaskFlags extends ConnectionFlags {

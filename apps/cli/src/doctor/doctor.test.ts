@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { startTestServer } from '@capstan/apiserver/testing';
 import { expect, test, vi } from 'vitest';
 import { examine } from './doctor.ts';
-import { cgroupCheck, containerCheck, nodeCheck, portCheck, programPath } from './machine.ts';
+import { cgroupCheck, containerCheck, nodeCheck, portCheck, programPath, rootChecks, storageCheck } from './machine.ts';
 import { clockCheck, serverChecks } from './server.ts';
 
 test('one line for each check, and an exit code for scripts', async () => {
@@ -68,6 +68,22 @@ test('cgroups, programs, ports and versions of Node', async () => {
   await once(used.listen(0, '127.0.0.1'), 'listening');
   expect(await portCheck((used.address() as AddressInfo).port)).toMatchObject({ state: 'missing', found: expect.stringContaining('used') });
   rmSync(directory, { recursive: true });
+});
+
+test.each([
+  ['ProjectQuotas', undefined, 'ok', 'sizes are limited by project quotas'],
+  ['LoopFiles', 'the file system at / (ext4) is mounted without prjquota', 'ok', 'sizes are limited by loop files: the file system at /'],
+  ['None', 'the agent does not run as root', 'missing', 'sizes are not limited: the agent does not run as root'],
+] as const)('says how storages are limited: %s', (kind, why, state, found) => {
+  expect(storageCheck({ kind, ...(why && { why }) })).toMatchObject({ state, found: expect.stringContaining(found) });
+});
+
+test('does not ask an ordinary user for programs that only an agent of root would use', async () => {
+  expect(await rootChecks(false)).toMatchObject([
+    { name: 'network', state: 'ok' },
+    { name: 'images', state: 'missing', advice: expect.stringContaining('as root') },
+  ]);
+  expect((await rootChecks(true)).map(({ name }) => name)).toEqual(['ip', 'firewall', 'images']);
 });
 
 test('names the container engine that the agent would use, and one that it would not', async () => {

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { engineSockets, examineEngine } from '@capstan/node-agent';
+import { engineSockets, examineEngine, examineLimits, type VolumeLimits } from '@capstan/node-agent';
 import { defaultHealthPort, defaultPlatformHealthPort, defaultPort } from '../commands/options.ts';
 import { formatBytes } from '../units/words.ts';
 
@@ -44,11 +44,10 @@ export async function machineChecks(): Promise<Check[]> {
     userCheck(),
     cgroupCheck('/sys/fs/cgroup'),
     programCheck('perl', 'units without an image need it', 'apt install perl-base'),
-    programCheck('ip', 'units get no network of their own', 'apt install iproute2'),
-    firewallCheck(),
-    await containerCheck(),
+    ...(await rootChecks(userInfo().uid === 0)),
     await gpuCheck(),
     diskCheck(process.cwd()),
+    storageCheck(await examineLimits(process.cwd())),
     ...(await Promise.all([defaultPort, defaultHealthPort, defaultPlatformHealthPort].map(portCheck))),
   ];
 }
@@ -58,6 +57,16 @@ export function nodeCheck(version: string): Check {
   return isNew
     ? ok('node', version)
     : { name: 'node', state: 'wrong', found: `${version} is too old`, advice: 'Run "npm ci", which installs Node 24 beside it' };
+}
+
+/** Parts that only an agent that runs as root uses. */
+export async function rootChecks(isRoot: boolean): Promise<Check[]> {
+  if (isRoot)
+    return [programCheck('ip', 'units get no network of their own', 'apt install iproute2'), firewallCheck(), await containerCheck()];
+  return [
+    ok('network', 'without root, units use that of this machine'),
+    missing('images', 'without root, units with an image do not run here', 'Run the agent as root, with Podman or Docker'),
+  ];
 }
 
 function userCheck(): Check {
@@ -162,6 +171,18 @@ function diskCheck(folder: string): Check {
   const free = bavail * bsize;
   if (free >= leastDisk) return ok('disk', `${formatBytes(free)} free here`);
   return { name: 'disk', state: 'wrong', found: `only ${formatBytes(free)} free here`, advice: 'Free some: a full disk stops writes' };
+}
+
+/** How the agent would limit the sizes of storages. */
+export function storageCheck({ kind, why }: VolumeLimits): Check {
+  const words = {
+    ProjectQuotas: 'sizes are limited by project quotas',
+    LoopFiles: 'sizes are limited by loop files',
+    None: 'sizes are not limited',
+  }[kind];
+  const found = why === undefined ? words : `${words}: ${why}`;
+  if (kind !== 'None') return ok('storages', found);
+  return missing('storages', found, 'A storage can fill the disk; run the agent as root, with e2fsprogs and loop devices');
 }
 
 export async function portCheck(port: number): Promise<Check> {

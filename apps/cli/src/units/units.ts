@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type GPUUnit, gpuUnitKind, platformWorkspace } from '@capstan/api';
 import { ApiError, type Client, isForbidden, isNotFound, type Resource } from '@capstan/client';
 import { Failure } from '../failure.ts';
-import type { OutputFormat } from '../output.ts';
+import type { OutputFormat } from '../output-format.ts';
 import { type ConnectionFlags, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
 
 export interface UnitFlags extends ConnectionFlags {
