@@ -35,6 +35,37 @@ export function testActions(platform: () => ConsolePlatform): void {
       await row('mine').waitFor({ state: 'detached' });
     });
 
+    test('a part of the nodes is offered', async () => {
+      await go('/allocations');
+      await button('New offering').click();
+      await dialog().getByLabel('Name').fill('tiny');
+      await dialog().getByLabel('GPUs').fill('0');
+      await dialog().getByLabel('Cores').fill('100m');
+      await dialog().getByLabel('Memory').fill('64Mi');
+      await confirm('Offer');
+      await main().getByRole('table', { name: 'Offerings' }).getByText('100m cpu, 64Mi').waitFor();
+    });
+
+    test('a storage is created, grows, and is deleted', async () => {
+      const { page } = visit;
+      await go('/storages');
+      await button('New storage').click();
+      await dialog().getByLabel('Name').fill('scratch');
+      await dialog().getByLabel('Size').fill('64Mi');
+      await confirm('Create');
+      await main().getByRole('link', { name: 'scratch' }).click();
+      await button('Resize').click();
+      await dialog().getByLabel('Size').fill('much');
+      await dialog().getByText('An amount, such as 100Gi').waitFor();
+      await dialog().getByLabel('Size').fill('128Mi');
+      await confirm('Resize');
+      await main().getByText('128 MiB').waitFor();
+      await button('Delete').click();
+      await confirm('Delete', 'scratch');
+      await page.waitForURL(platform().at('/storages'));
+      await row('scratch').waitFor({ state: 'detached' });
+    });
+
     test('a quota limits storage, and is deleted', async () => {
       await go('/tenancy?tab=quotas');
       await button('Limit a workspace').click();
@@ -88,7 +119,7 @@ export function testActions(platform: () => ConsolePlatform): void {
       await button('Search').click();
       await main().getByText('No event matches').waitFor();
       await page.getByRole('tab', { name: 'Usage' }).click();
-      await main().getByText('workspace', { exact: true }).click();
+      await main().getByText('Workspace', { exact: true }).click();
       await main().locator('canvas').first().waitFor();
       const [download] = await Promise.all([page.waitForEvent('download'), button('CSV').click()]);
       expect(download.suggestedFilename()).toBe('usage-root-main-default-workspace.csv');
@@ -108,12 +139,17 @@ export function testActions(platform: () => ConsolePlatform): void {
       expect(copied).toContain('curl');
     });
 
-    test('a node is cordoned, uncordoned and drained', async () => {
+    test('a node is cordoned, uncordoned, drained, and in maintenance for a while', async () => {
       await go('/fleet/{node}');
       await button('Cordon').click();
       await button('Uncordon').click();
       await button('Drain').click();
       await confirm('Drain');
+      await button('Uncordon').click();
+      await button('Cordon').waitFor();
+      await button('More').click();
+      await visit.page.getByRole('menuitem', { name: 'Begin maintenance' }).click();
+      await main().getByText('Maintenance', { exact: true }).waitFor();
       await button('Uncordon').click();
       await button('Cordon').waitFor();
     });
@@ -137,14 +173,38 @@ export function testActions(platform: () => ConsolePlatform): void {
       await button('Dry run').click();
       await main().getByText('The server would store this.').waitFor();
       await main().locator('.cm-deletedChunk').getByText('info').waitFor();
+      await button('Back to the text').click();
+      await button('Dry run').waitFor();
       await button('Save').click();
       await page.getByText('written was saved').waitFor();
       const path = '/api/v1/namespaces/default/configmaps/written';
-      expect(await platform().kube(path)).toMatchObject({ data: { level: 'debug' } });
+      const stored = (await platform().kube(path)) as { data: object };
+      expect(stored).toMatchObject({ data: { level: 'debug' } });
+      await platform().kube(path, { method: 'PUT', body: { ...stored, data: { level: 'changed elsewhere' } } });
+      await main().getByText('It has changed on the server').waitFor();
+      await button('Load').click();
+      await page.getByRole('textbox', { name: 'YAML' }).getByText('changed elsewhere').waitFor();
       await button('Delete').click();
       await confirm('Delete', 'written');
       await page.waitForURL(platform().at('/api/core/v1/configmaps'));
       await row('written').waitFor({ state: 'detached' });
+    });
+
+    test('a link signs in, even if the question who is signed in is answered later', async () => {
+      await using other = await platform().visit();
+      const { page } = other;
+      const signedIn = Promise.withResolvers<void>();
+      await page.route('**/session', async (route) => {
+        const response = await route.fetch();
+        if (route.request().method() === 'GET') await signedIn.promise;
+        await route.fulfill({ response });
+        signedIn.resolve();
+      });
+      await page.goto(await platform().link());
+      await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+      await page.waitForLoadState('networkidle');
+      expect(await page.getByRole('heading', { name: 'Sign in to Capstan' }).count()).toBe(0);
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
     });
 
     test('the palette opens an object, the colours change, and a person signs out', async () => {

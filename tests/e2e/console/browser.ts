@@ -59,11 +59,11 @@ export async function settleMotion(page: Page): Promise<void> {
   );
 }
 
-/** Rules that a page breaks badly, each with the elements that do. */
-export async function violations(page: Page, checks: 'all' | 'contrasts' = 'all'): Promise<readonly string[]> {
+/** Rules that a page, or a part of it, breaks badly, each with the elements that do. */
+export async function violations(page: Page, checks: 'all' | 'contrasts' = 'all', within = 'html'): Promise<readonly string[]> {
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(`${axe};0`);
-  const options = checks === 'all' ? {} : { runOnly: ['color-contrast'] };
-  return page.evaluate<string[]>(`axe.run(${JSON.stringify(options)}).then(({ violations }) => violations
+  const options = { resultTypes: ['violations'], ...(checks === 'contrasts' && { runOnly: ['color-contrast'] }) };
+  return page.evaluate<string[]>(`axe.run(${JSON.stringify(within)}, ${JSON.stringify(options)}).then(({ violations }) => violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => id + ': ' + nodes.map(({ target, failureSummary }) => target.join(' ') + ' ' + failureSummary).join('; ')))`);
 }

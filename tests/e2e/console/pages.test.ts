@@ -3,6 +3,8 @@ import { describeUnless, skipReason } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll } from 'vitest';
 import { testActions } from './actions.ts';
 import { testContents } from './contents.ts';
+import { testExample } from './example/screens.ts';
+import { testExampleActions } from './example-actions.ts';
 import { testKeyboard } from './keyboard.ts';
 import { ConsolePlatform } from './platform.ts';
 import { testScreens } from './screens.ts';
@@ -21,8 +23,10 @@ describeUnless(await skipReason(['chromium']), 'the pages of the console', () =>
   afterAll(() => platform?.[Symbol.asyncDispose]());
 
   testScreens(running);
+  testExample(running);
   testStates(running);
   testKeyboard(running);
   testContents(running);
   testActions(running);
+  testExampleActions(running);
 });

@@ -28,7 +28,7 @@ export const pages: readonly PageUnderTest[] = [
   { name: 'members', path: '/tenancy?tab=members', shows: 'Roles in this workspace', empty: 'Nobody has a role here' },
   { name: 'quotas', path: '/tenancy?tab=quotas', shows: 'No workspace is limited', empty: 'No workspace is limited' },
   { name: 'usage', path: '/tenancy?tab=usage', shows: 'GPU hours by day' },
-  { name: 'audit', path: '/tenancy?tab=audit', shows: 'kubernetes-admin' },
+  { name: 'audit', path: '/tenancy?tab=audit', shows: 'configmaps default' },
   { name: 'api', path: '/api', shows: 'ConfigMap' },
   { name: 'new-object', path: '/api/new', shows: 'apiVersion', isForm: true },
   { name: 'objects', path: '/api/core/v1/configmaps', shows: 'settings' },

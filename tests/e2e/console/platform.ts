@@ -5,7 +5,7 @@ import { openVisit, patience, startBrowser, type Visit } from './browser.ts';
 export const workspace = 'root:main:default';
 
 export interface KubeRequest {
-  readonly method?: 'POST' | 'DELETE' | 'GET';
+  readonly method?: 'POST' | 'PUT' | 'DELETE' | 'GET';
   readonly body?: object;
 }
 
@@ -79,9 +79,9 @@ export class ConsolePlatform implements AsyncDisposable {
     await this.kube('/api/v1/namespaces/default/configmaps', { method: 'POST', body: { metadata: { name: 'settings' } } });
   }
 
-  /** The address of a page of the workspace. */
-  at(path: string): string {
-    return `${this.url}/w/${workspace}${path.replace('{node}', this.node)}`;
+  /** The address of a page of a workspace. */
+  at(path: string, inWorkspace = workspace): string {
+    return `${this.url}/w/${inWorkspace}${path.replace('{node}', this.node)}`;
   }
 
   visit(options: BrowserContextOptions = {}): Promise<Visit> {

@@ -2,6 +2,7 @@ import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Visit, violations } from './browser.ts';
 import { answerLive, type LiveAnswer } from './live.ts';
+import { openWithin } from './navigation.ts';
 import { type PageUnderTest, pages } from './pages.ts';
 import type { ConsolePlatform } from './platform.ts';
 
@@ -17,15 +18,7 @@ export function testStates(platform: () => ConsolePlatform): void {
     await visit.page.route('**/kube/**', (route) => (route.request().url().includes('reviews') ? route.continue() : http(route)));
     await visit.page.goto(`${platform().url}/nowhere`);
   }
-  /** Goes to a page without loading everything again, by way of one that has no state. */
-  async function open({ path }: PageUnderTest): Promise<void> {
-    const { page } = visit;
-    await navigate('/nowhere');
-    await page.getByText('There is no such page').waitFor();
-    await navigate(new URL(platform().at(path)).href);
-  }
-  const navigate = (address: string): Promise<unknown> =>
-    visit.page.evaluate(`history.pushState({}, '', ${JSON.stringify(address)}); dispatchEvent(new PopStateEvent('popstate'))`);
+  const open = ({ path }: PageUnderTest): Promise<void> => openWithin(visit.page, platform().at(path));
   const withData = pages.filter(({ isForm }) => isForm !== true);
 
   describe('while the servers have not answered', () => {

@@ -55,10 +55,20 @@ describeUnless(problem, 'units in the console', () => {
       await page.getByRole('option', { name: /^small/ }).click();
       await page
         .getByLabel('Command')
-        .fill(`sh -c 'echo started; printf "${escapes}${markup}\\n"; mkdir inner; echo deep > inner/deep; sleep 600'`);
+        .fill(`sh -c 'echo started; seq 1000 1040; printf "${escapes}${markup}\\n"; mkdir inner; echo deep > inner/deep; sleep 600'`);
+      await page.getByRole('button', { name: 'Add a port' }).click();
+      await page.getByRole('button', { name: 'Add a variable' }).click();
+      await page.getByLabel('Name of the variable').fill('LEVEL');
+      await page.getByLabel('Its value').fill('debug');
+      await page.getByRole('button', { name: 'Add a variable' }).click();
+      await page.getByRole('button', { name: 'Remove the variable' }).last().click();
+      await page.getByRole('button', { name: 'Show as YAML' }).click();
+      await page.getByText('name: shown').waitFor();
       await page.getByRole('button', { name: 'Create', exact: true }).click();
       await page.waitForURL(platform.at('/units/default/shown'));
       await page.getByText('Running', { exact: true }).first().waitFor();
+      await page.getByText('capstan port-forward shown 8080').waitFor();
+      await page.getByText('LEVEL').waitFor();
     });
 
     test('shows its output as text, whatever it prints', async () => {
@@ -69,6 +79,17 @@ describeUnless(problem, 'units in the console', () => {
       await output.getByText(`red${markup}`).waitFor();
       expect(await output.locator('img').count()).toBe(0);
       expect(await page.title()).not.toContain('owned');
+      await page.getByLabel('Search the output').fill('103');
+      await page.getByText('1 of 10').waitFor();
+      await page.getByRole('button', { name: 'The next match' }).click();
+      await page.getByText('2 of 10').waitFor();
+      await page.getByRole('button', { name: 'The match before' }).click();
+      await page.getByText('1 of 10').waitFor();
+      await page.getByRole('button', { name: 'Follow' }).click();
+      await page.getByRole('button', { name: 'Pause' }).waitFor();
+      await page.getByLabel('Times').check();
+      const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
+      expect(readFileSync(await saved.path(), 'utf8')).toMatch(/^\d{4}-\d\d-\d\dT\S+ started\n/);
       expect(await hacked()).toBeUndefined();
     });
 
@@ -90,6 +111,17 @@ describeUnless(problem, 'units in the console', () => {
         .first()
         .waitFor();
       expect(await hacked()).toBeUndefined();
+    });
+
+    test('has another terminal when the first one has ended', async () => {
+      const { page } = visit;
+      await page.keyboard.type('exit\n');
+      await page.getByRole('button', { name: 'Open another shell' }).click();
+      await page
+        .locator('.xterm-rows')
+        .getByText(/[#$]\s*$/)
+        .first()
+        .waitFor();
     });
 
     test('has files to browse, to upload and to download', async () => {
@@ -116,6 +148,8 @@ describeUnless(problem, 'units in the console', () => {
         await row(name).waitFor();
         expect(await textOf(name)).toBe(`text of ${name}`);
       }
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      await row('deep').waitFor();
       await upload('deep', 'replaced');
       await page.getByRole('dialog', { name: 'Replace files?' }).getByRole('button', { name: 'Replace' }).click();
       await row('deep').getByText('8 B').waitFor();
@@ -125,11 +159,19 @@ describeUnless(problem, 'units in the console', () => {
       expect(await hacked()).toBeUndefined();
     });
 
-    test('stops and is deleted', async () => {
+    test('has plots of its processor and memory', async () => {
+      const { page } = visit;
+      await page.getByRole('tab', { name: 'Metrics' }).click();
+      for (const title of ['Processor', 'Memory']) await page.getByRole('figure').filter({ hasText: title }).locator('canvas').waitFor();
+      expect(await violations(page)).toEqual([]);
+    });
+
+    test('stops, starts again, and is deleted', async () => {
       const { page } = visit;
       await page.getByRole('button', { name: 'Stop', exact: true }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
-      await page.getByRole('button', { name: 'Start', exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Start', exact: true }).click();
+      await page.getByText('Running', { exact: true }).first().waitFor();
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
       await page.waitForURL(platform.at('/units'));

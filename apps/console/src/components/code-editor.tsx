@@ -30,6 +30,10 @@ const look = EditorView.theme({
   '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--selected)', color: 'var(--text)' },
   '.cm-completionDetail': { color: 'var(--text-soft)', fontStyle: 'normal' },
   '.cm-completionInfo': { maxWidth: '360px', fontFamily: 'var(--font-text)', whiteSpace: 'pre-wrap' },
+  // Beside the options there is no room for it on a phone.
+  '.cm-completionInfo-left-narrow, .cm-completionInfo-right-narrow': { display: 'none' },
+  '.cm-collapsedLines': { background: 'var(--hover)', color: 'var(--text-soft)', fontFamily: 'var(--font-text)' },
+  '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: '"⋯"' },
   '.cm-changedLine': { backgroundColor: 'var(--good-soft) !important' },
   '.cm-deletedChunk': { backgroundColor: 'var(--bad-soft) !important' },
   '.cm-changedText': { background: 'color-mix(in srgb, var(--good) 30%, transparent) !important' },

@@ -1,7 +1,8 @@
 import { createSortedRowModel, rowSortingFeature, type SortFn, tableFeatures, useTable } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useMemo, useRef } from 'react';
+import { type MouseEvent, type ReactNode, useMemo, useRef } from 'react';
 import styles from './data-table.module.css';
+import { useIsNarrow } from './use-is-narrow.ts';
 
 /** The text or number that a column sorts and is searched by. */
 export type CellValue = string | number | undefined;
@@ -13,8 +14,10 @@ export interface Column<T> {
   /** By default the value itself. */
   readonly cell?: (row: T) => ReactNode;
   readonly align?: 'end';
-  /** Takes the room that the others leave. */
+  /** Takes the room that the others leave. On narrow screens, it has a line of its own below the others. */
   readonly grow?: boolean;
+  /** The words of that line, if they are others. */
+  readonly narrowCell?: (row: T) => ReactNode;
   /** Hidden on narrow screens. */
   readonly wideOnly?: boolean;
 }
@@ -72,6 +75,8 @@ export function DataTable<T extends object>({ label, columns, rows, idOf, sortBy
   const before = drawn[0]?.start ?? 0;
   const after = isVirtual ? virtual.getTotalSize() - (drawn.at(-1)?.end ?? 0) : 0;
   const byId = new Map(columns.map((column) => [column.id, column]));
+  const below = useIsNarrow() && !isVirtual ? columns.find(({ grow, wideOnly }) => grow === true && wideOnly !== true) : undefined;
+  const beside = columns.filter((column) => column !== below);
 
   return (
     <div ref={scroller} className={styles['scroller']} data-virtual={isVirtual || undefined}>
@@ -79,36 +84,38 @@ export function DataTable<T extends object>({ label, columns, rows, idOf, sortBy
         <thead>
           {table.getHeaderGroups().map((group) => (
             <tr key={group.id}>
-              {group.headers.map(({ id, column }) => {
-                const order = column.getIsSorted();
-                const { align, grow, wideOnly, header } = byId.get(id)!;
-                return (
-                  <th
-                    key={id}
-                    scope="col"
-                    data-align={align}
-                    data-grow={grow || undefined}
-                    data-wide={wideOnly || undefined}
-                    aria-sort={order === false ? 'none' : order === 'asc' ? 'ascending' : 'descending'}
-                  >
-                    {header !== '' && (
-                      <button type="button" onClick={() => column.toggleSorting()}>
-                        {header}
-                        <span aria-hidden="true" className={styles['order']}>
-                          {order === 'asc' ? '↑' : order === 'desc' ? '↓' : ''}
-                        </span>
-                      </button>
-                    )}
-                  </th>
-                );
-              })}
+              {group.headers
+                .filter(({ id }) => id !== below?.id)
+                .map(({ id, column }) => {
+                  const order = column.getIsSorted();
+                  const { align, grow, wideOnly, header } = byId.get(id)!;
+                  return (
+                    <th
+                      key={id}
+                      scope="col"
+                      data-align={align}
+                      data-grow={grow || undefined}
+                      data-wide={wideOnly || undefined}
+                      aria-sort={order === false ? 'none' : order === 'asc' ? 'ascending' : 'descending'}
+                    >
+                      {header !== '' && (
+                        <button type="button" onClick={() => column.toggleSorting()}>
+                          {header}
+                          <span aria-hidden="true" className={styles['order']}>
+                            {order === 'asc' ? '↑' : order === 'desc' ? '↓' : ''}
+                          </span>
+                        </button>
+                      )}
+                    </th>
+                  );
+                })}
             </tr>
           ))}
         </thead>
         <tbody>
           {before > 0 && <tr style={{ height: before }} />}
           {visible.map((row) => (
-            <Row key={row.id} row={row.original as T} columns={columns} onOpen={onOpen} />
+            <Row key={row.id} row={row.original as T} columns={beside} below={below} onOpen={onOpen} />
           ))}
           {after > 0 && <tr style={{ height: after }} />}
         </tbody>
@@ -120,24 +127,36 @@ export function DataTable<T extends object>({ label, columns, rows, idOf, sortBy
 interface RowProps<T> {
   readonly row: T;
   readonly columns: readonly Column<T>[];
+  /** The column that has a line of its own. */
+  readonly below: Column<T> | undefined;
   readonly onOpen: ((row: T) => void) | undefined;
 }
 
 /** A click anywhere opens the row; with the keyboard, the link in its first cell does. */
-function Row<T extends object>({ row, columns, onOpen }: RowProps<T>) {
+function Row<T extends object>({ row, columns, below, onOpen }: RowProps<T>) {
+  const common = {
+    'data-open': onOpen === undefined ? undefined : true,
+    onClick: (event: MouseEvent<HTMLTableRowElement>) => {
+      if (onOpen === undefined || (event.target as Element).closest('a, button, input, label') !== null) return;
+      if (getSelection()?.toString() === '') onOpen(row);
+    },
+  };
+  const text = below?.value(row);
+  const hasLine = below !== undefined && text !== undefined && text !== '';
   return (
-    <tr
-      data-open={onOpen === undefined ? undefined : true}
-      onClick={(event) => {
-        if (onOpen === undefined || (event.target as Element).closest('a, button, input, label') !== null) return;
-        if (getSelection()?.toString() === '') onOpen(row);
-      }}
-    >
-      {columns.map(({ id, value, cell, align, grow, wideOnly }) => (
-        <td key={id} data-align={align} data-grow={grow || undefined} data-wide={wideOnly || undefined}>
-          {cell === undefined ? (value(row) ?? '–') : cell(row)}
-        </td>
-      ))}
-    </tr>
+    <>
+      <tr {...common} data-above={hasLine || undefined}>
+        {columns.map(({ id, value, cell, align, grow, wideOnly }) => (
+          <td key={id} data-align={align} data-grow={grow || undefined} data-wide={wideOnly || undefined}>
+            {cell === undefined ? (value(row) ?? '–') : cell(row)}
+          </td>
+        ))}
+      </tr>
+      {hasLine && (
+        <tr {...common} data-below>
+          <td colSpan={columns.length}>{below.narrowCell?.(row) ?? below.cell?.(row) ?? text}</td>
+        </tr>
+      )}
+    </>
   );
 }

@@ -16,7 +16,15 @@ interface DialogProps {
 export function Dialog({ title, size = 'md', isKept = false, onClose, children }: DialogProps) {
   useReturnFocus();
   return (
-    <Modal opened onClose={onClose} title={title} centered size={size} closeOnClickOutside={!isKept}>
+    <Modal
+      opened
+      onClose={onClose}
+      title={title}
+      centered
+      size={size}
+      closeOnClickOutside={!isKept}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
       {children}
     </Modal>
   );

@@ -23,7 +23,7 @@ export function Page({ title, above, beside, actions, children }: PageProps) {
       )}
       <header className={styles['header']}>
         <h1>{title}</h1>
-        {beside}
+        {beside !== undefined && <div className={styles['beside']}>{beside}</div>}
         <div className={styles['actions']}>{actions}</div>
       </header>
       {children}
@@ -55,10 +55,16 @@ export function Section({ title, count, note, actions, children }: SectionProps)
   );
 }
 
+interface FactsProps {
+  readonly facts: readonly (readonly [name: string, value: ReactNode])[];
+  /** Without a frame, for those that are in one already. */
+  readonly isPlain?: boolean;
+}
+
 /** Names and values, such as the facts about an object. */
-export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+export function Facts({ facts, isPlain = false }: FactsProps) {
   return (
-    <dl className={styles['facts']}>
+    <dl className={styles['facts']} data-plain={isPlain || undefined}>
       {facts
         .filter(([, value]) => value !== undefined && value !== '')
         .map(([name, value]) => (

@@ -22,6 +22,10 @@ export function limitWords({ resource, model }: Pick<UsedLimit, 'resource' | 'mo
   }
 }
 
+/** Counts need their noun only once: `3 of 8 GPUs`. */
+const usedWords = (limit: UsedLimit): string =>
+  ['allocations', 'gpus', 'model'].includes(limit.resource) ? limit.used.toLocaleString('en') : limitWords(limit, limit.used);
+
 const names: Readonly<Record<UsedLimit['resource'], string>> = {
   allocations: 'Allocations',
   gpus: 'GPUs',
@@ -41,7 +45,7 @@ export function Limits({ workspace, empty = null }: { readonly workspace: string
     <Facts
       facts={limits.map((limit) => {
         const of = limit.workspace === workspace ? '' : ` · limit of ${limit.workspace}`;
-        const text = `${limitWords(limit, limit.used)} of ${limitWords(limit, limit.limit)}`;
+        const text = `${usedWords(limit)} of ${limitWords(limit, limit.limit)}`;
         const share = limit.limit === 0 ? 1 : Math.min(1, limit.used / limit.limit);
         return [`${names[limit.resource]}${of}`, <Meter key={text} share={share} text={text} />] as const;
       })}

@@ -6,10 +6,22 @@ export class DocumentError extends Error {
   override readonly name = 'DocumentError';
 }
 
-/** An object as people edit it: without the fields that only the server keeps. */
-export function textOf(object: KubeObject): string {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return dump({ ...object, metadata }, { lineWidth: -1, noRefs: true });
+/** An object as people edit it: with the fields first that they write first, and without those that only the server keeps. */
+export function textOf({ apiVersion, kind, ...rest }: KubeObject): string {
+  const { managedFields: _, name, namespace, ...others } = rest.metadata;
+  const metadata = { ...(name !== undefined && { name }), ...(namespace !== undefined && { namespace }), ...others };
+  return dump({ apiVersion, kind, ...rest, metadata }, { lineWidth: -1, noRefs: true });
+}
+
+/** The same value with its fields in the order of the model, and others at the end: a comparison of texts then shows differences only. */
+export function inOrderOf<T>(value: T, model: unknown): T {
+  if (Array.isArray(value)) {
+    const models: readonly unknown[] = Array.isArray(model) ? model : [];
+    return value.map((one: unknown, index) => inOrderOf(one, models[index])) as T;
+  }
+  if (!isObject(value) || !isObject(model)) return value;
+  const fields = [...Object.keys(model).filter((field) => field in value), ...Object.keys(value).filter((field) => !(field in model))];
+  return Object.fromEntries(fields.map((field) => [field, inOrderOf(value[field], model[field])])) as T;
 }
 
 /** The object in a text. Throws a DocumentError that says what is missing. */

@@ -1,6 +1,6 @@
 import type { DiscoveredResource } from '@capstan/client/browser';
 import { describe, expect, test } from 'vitest';
-import { DocumentError, objectIn, textOf } from './document.ts';
+import { DocumentError, inOrderOf, objectIn, textOf } from './document.ts';
 import { groupFromPath, groupInPath, listable } from './kinds.ts';
 import { cellValue } from './table.ts';
 
@@ -36,6 +36,21 @@ describe('a document', () => {
 
   test('has no managed fields, and is the same object otherwise', () => {
     expect(objectIn(textOf(object))).toEqual({ ...object, metadata: { name: 'a' } });
+  });
+
+  test('begins with the fields that people write first', () => {
+    const text = textOf({ metadata: { uid: 'u', namespace: 'team', name: 'a' }, kind: 'ConfigMap', apiVersion: 'v1' });
+    expect(text).toBe('apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: team\n  uid: u\n');
+  });
+
+  test('that the server returned has the order of the one before, so that a comparison shows only differences', () => {
+    const before = { metadata: { name: 'a', labels: {} }, spec: { ports: [{ name: 'http', port: 80 }], image: 'i' } };
+    const after = { spec: { image: 'j', env: [], ports: [{ port: 80, name: 'http' }] }, metadata: { labels: {}, name: 'a' } };
+    const shown = inOrderOf(after, before);
+    expect(shown).toEqual(after);
+    expect(JSON.stringify(shown)).toBe(
+      '{"metadata":{"name":"a","labels":{}},"spec":{"ports":[{"name":"http","port":80}],"image":"j","env":[]}}',
+    );
   });
 
   test.each([

@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Loading } from '../../components/states.tsx';
 import { messageOf } from '../toasts/toasts.ts';
-import { objectIn, textOf } from './document.ts';
+import { inOrderOf, objectIn, textOf } from './document.ts';
 import styles from './object-editor.module.css';
 import { useCompletions } from './use-completions.ts';
 
@@ -30,7 +30,10 @@ export function ObjectEditor({ workspace, initial, stored, mayWrite, action, wri
   const [text, setText] = useState(initial);
   const complete = useCompletions(workspace);
   const [outcome, setOutcome] = useState<string>();
-  const preview = useMutation({ mutationFn: async () => textOf(await write(objectIn(text), true)), onSuccess: setOutcome });
+  const preview = useMutation({
+    mutationFn: async () => textOf(inOrderOf(await write(objectIn(text), true), objectIn(stored ?? text))),
+    onSuccess: setOutcome,
+  });
   const apply = useMutation({ mutationFn: () => write(objectIn(text), false), onSuccess: onWritten });
   const error = preview.error ?? apply.error;
   const isPreview = outcome !== undefined;

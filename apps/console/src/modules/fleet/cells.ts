@@ -48,7 +48,7 @@ function cellOf(
   const parts = [
     `GPU ${index} · ${gpu.model ?? 'unknown model'}`,
     state === 'Healthy' ? undefined : `${state}: ${gpu.health.message}`,
-    entry === undefined ? 'free' : isCleaned ? `is cleaned after ${owned(entry)}` : owned(entry),
+    entry === undefined ? 'free' : isCleaned ? `being cleaned after ${owned(entry)}` : owned(entry),
     utilization === undefined ? undefined : percent(utilization * 100),
     memoryUsed === undefined ? undefined : `${bytes(memoryUsed)}${memoryTotal === undefined ? '' : ` of ${bytes(memoryTotal)}`}`,
     temperature === undefined ? undefined : `${Math.round(temperature)} °C`,

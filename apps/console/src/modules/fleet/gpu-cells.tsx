@@ -25,7 +25,7 @@ function summary(cells: readonly Cell[]): string {
 const legend: readonly (readonly [Cell['state'], string])[] = [
   ['free', 'free'],
   ['booked', 'booked, stronger with its utilisation'],
-  ['cleaning', 'is cleaned'],
+  ['cleaning', 'being cleaned'],
   ['degraded', 'degraded'],
   ['failed', 'failed or missing'],
 ];

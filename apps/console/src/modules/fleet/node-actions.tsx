@@ -34,6 +34,7 @@ export function NodeActions({
   );
   const remove = useAction(() => nodes.delete(name), { done: `${name} is removed`, onDone: onRemoved });
   const isOut = node.spec?.unschedulable === true || node.spec?.maintenance === true;
+  const isEnrolled = node.status?.identity !== undefined;
   const isHeard = conditionOf(node, 'Ready')?.status === 'True';
   const set = (spec: NodeSpec, done: string): void => change.mutate({ spec, done });
   return (
@@ -64,7 +65,7 @@ export function NodeActions({
             {canChange && node.spec?.maintenance !== true && (
               <Menu.Item onClick={() => set({ maintenance: true }, `${name} is in maintenance`)}>Begin maintenance</Menu.Item>
             )}
-            {canChange && !isHeard && node.spec?.lost !== true && (
+            {canChange && isEnrolled && !isHeard && node.spec?.lost !== true && (
               <Menu.Item onClick={() => setAsked('lost')}>Declare the machine lost</Menu.Item>
             )}
             {canDelete && (

@@ -38,4 +38,10 @@ test('says how long ago something was, and nothing for what never was', () => {
   expect(since('2026-01-01T01:00:09Z', now)).toBe('0s');
 });
 
-test('a message begins with a capital letter', () => expect(sentence('waits for a GPU')).toBe('Waits for a GPU'));
+test.each([
+  ['waits for a GPU', 'Waits for a GPU'],
+  ['needs 8 H100 on one node', 'Needs 8 H100 on one node'],
+  ['gpu-10 is drained', 'gpu-10 is drained'],
+  ['root:main may have 32 GPUs', 'root:main may have 32 GPUs'],
+  ['', ''],
+])('the message "%s" begins as "%s": names stay as they are', (text, shown) => expect(sentence(text)).toBe(shown));

@@ -20,6 +20,12 @@ export function amountOf(quantity: string | number | undefined): number | undefi
   }
 }
 
+/** `2 TiB` from the quantity `2Ti`. */
+export function sizeWords(quantity: string | number): string {
+  const amount = amountOf(quantity);
+  return amount === undefined ? String(quantity) : bytes(amount);
+}
+
 /** `7.5 cores` from thousandths. */
 export function cores(millis: number): string {
   const value = millis / 1000;
@@ -52,5 +58,8 @@ export function dateTime(time: string | null | undefined): string {
 /** `08:57:16`, in the time zone of the reader. */
 export const timeOfDay = (time: string): string => dateTime(time).slice(-8);
 
-/** The text with a capital letter at its beginning. Names that begin in lower case are none of its business, so only messages use it. */
-export const sentence = (text: string): string => (text === '' ? '' : text[0]!.toUpperCase() + text.slice(1));
+/** A first word such as `gpu-10`, `root:main` or `10.0.0.4`, which is a name. */
+const nameAtStart = /^\S*[\d:/_.@-]\S*\s/;
+
+/** A message with a capital letter at its beginning, unless it begins with a name. */
+export const sentence = (text: string): string => (text === '' || nameAtStart.test(text) ? text : text[0]!.toUpperCase() + text.slice(1));

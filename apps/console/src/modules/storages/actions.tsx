@@ -1,4 +1,5 @@
 import { type GPUStorage, gpuStorageKind, isCloneable, isSnapshottable } from '@capstan/api';
+import { isQuantity } from '@capstan/machinery/objects';
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { ActionButtons } from '../../components/action-buttons.tsx';
@@ -58,6 +59,7 @@ export function StorageActions({ workspace, storage, onDeleted }: StorageActions
         <FormDialog
           title={`Resize ${name}`}
           action="Resize"
+          isDisabled={!isQuantity(size)}
           isPending={resize.isPending}
           onSubmit={() => resize.mutate()}
           onClose={() => setResizing(false)}
@@ -66,6 +68,7 @@ export function StorageActions({ workspace, storage, onDeleted }: StorageActions
             label="Size"
             description="A storage grows while units use it. It never shrinks."
             value={size}
+            error={isQuantity(size) ? undefined : 'An amount, such as 100Gi'}
             onChange={(event) => setSize(event.currentTarget.value)}
             data-autofocus
           />

@@ -15,7 +15,7 @@ const inLogs: Advice = { text: 'The whole output may say more.', place: 'logs', 
 
 const byReason: Readonly<Record<string, Advice>> = {
   OutOfMemory: {
-    text: 'It needed more memory than it has. Ask for more in a new unit, or let it use less.',
+    text: 'Ask for more memory in a new unit, or let it use less.',
     place: 'logs',
     action: 'Open logs',
   },

@@ -83,9 +83,9 @@ export function UnitMetrics({
     () =>
       [
         { title: 'GPU utilisation', history: numbers.gpu, format: percent, top: 100 },
-        { title: 'GPU memory', history: numbers.gpuMemory, format: bytes },
+        { title: 'GPU memory', history: numbers.gpuMemory, format: bytes, isBinary: true },
         { title: 'Processor', history: numbers.cpu, format: cores },
-        { title: 'Memory', history: numbers.memory, format: bytes },
+        { title: 'Memory', history: numbers.memory, format: bytes, isBinary: true },
       ].filter(({ history }) => history.some(({ values }) => Object.values(values).some((value) => value !== undefined))),
     [numbers],
   );
@@ -99,7 +99,7 @@ export function UnitMetrics({
     <FollowedView of={sample} what="the numbers">
       {() => (
         <div className={plots['plots']}>
-          {shown.map(({ title, history, format, top }) => (
+          {shown.map(({ title, history, format, top, isBinary }) => (
             <Plot
               key={title}
               title={title}
@@ -107,6 +107,7 @@ export function UnitMetrics({
               {...seriesOf(history)}
               format={format}
               {...(top !== undefined && { top })}
+              {...(isBinary !== undefined && { isBinary })}
             />
           ))}
         </div>

@@ -17,7 +17,7 @@ import { FollowedView } from '../../modules/problems/views.tsx';
 import { useWorkspace } from '../../modules/workspaces/use-workspace.ts';
 import { NewAllocation } from './new-allocation.tsx';
 import { Offerings } from './offerings.tsx';
-import { ReleaseButton } from './release-button.tsx';
+import { ReleaseButton, ReleaseQuestion } from './release-button.tsx';
 
 function Owner({ workspace, allocation }: { readonly workspace: string; readonly allocation: Allocation }) {
   const owner = ownerOf(allocation);
@@ -29,7 +29,7 @@ function Owner({ workspace, allocation }: { readonly workspace: string; readonly
   );
 }
 
-function columnsIn(workspace: string): readonly Column<Allocation>[] {
+function columnsIn(workspace: string, where: string, onRelease: (allocation: Allocation) => void): readonly Column<Allocation>[] {
   return [
     { id: 'name', header: 'Name', value: ({ metadata }) => metadata.name },
     { id: 'state', header: 'State', value: (one) => stateOf(one).word, cell: (one) => <Status {...stateOf(one)} /> },
@@ -49,7 +49,7 @@ function columnsIn(workspace: string): readonly Column<Allocation>[] {
     { id: 'priority', header: 'Priority', value: ({ spec }) => spec.priority, align: 'end', wideOnly: true },
     {
       id: 'where',
-      header: 'On, or why it waits',
+      header: where,
       value: (one) => partsOf(one) || sentence(stateOf(one).reason),
       cell: (one) => <span title={stateOf(one).reason}>{partsOf(one) || sentence(stateOf(one).reason)}</span>,
       grow: true,
@@ -60,23 +60,30 @@ function columnsIn(workspace: string): readonly Column<Allocation>[] {
       value: ({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''),
       cell: ({ metadata }) => <Age of={metadata.creationTimestamp} />,
       align: 'end',
+      wideOnly: true,
     },
     {
       id: 'actions',
       header: '',
       value: () => undefined,
-      cell: (one) => <ReleaseButton workspace={workspace} allocation={one} />,
+      cell: (one) => <ReleaseButton workspace={workspace} allocation={one} onAsk={onRelease} />,
       align: 'end',
     },
   ];
 }
+
+const idOf = ({ metadata }: Allocation): string => metadata.uid!;
 
 export function AllocationList() {
   const workspace = useWorkspace();
   const allocations = useLive(allocationKind, { workspace });
   const canCreate = useCan({ workspace, namespace: 'default', verb: 'create', kind: allocationKind });
   const [isOrdering, setOrdering] = useState(false);
-  const columns = useMemo(() => columnsIn(workspace), [workspace]);
+  const [released, setReleased] = useState<Allocation>();
+  const columns = useMemo(
+    () => ({ waiting: columnsIn(workspace, 'Reason', setReleased), granted: columnsIn(workspace, 'Nodes', setReleased) }),
+    [workspace],
+  );
   const all = useMemo(() => (allocations.state === 'content' ? [...allocations.content].sort(byTurn) : []), [allocations]);
   const waiting = all.filter(isWaiting);
   const granted = all.filter((one) => !isWaiting(one));
@@ -84,9 +91,6 @@ export function AllocationList() {
     <Button variant="default" leftSection={<Icon name="plus" size={13} />} onClick={() => setOrdering(true)}>
       Order GPUs
     </Button>
-  );
-  const table = (label: string, rows: readonly Allocation[]) => (
-    <DataTable label={label} columns={columns} rows={rows} idOf={({ metadata }) => metadata.uid!} />
   );
   return (
     <Page title="Allocations" actions={order}>
@@ -104,16 +108,25 @@ export function AllocationList() {
                 count={waiting.length}
                 note="Served by priority, then the tenant with the smallest share of the fleet, then by age."
               >
-                {waiting.length === 0 ? <Note>Nothing waits.</Note> : table('Orders that wait', waiting)}
+                {waiting.length === 0 ? (
+                  <Note>Nothing waits.</Note>
+                ) : (
+                  <DataTable label="Orders that wait" columns={columns.waiting} rows={waiting} idOf={idOf} />
+                )}
               </Section>
               <Section title="Granted" count={granted.length}>
-                {granted.length === 0 ? <Note>No order has devices.</Note> : table('Orders with devices', granted)}
+                {granted.length === 0 ? (
+                  <Note>No order has devices.</Note>
+                ) : (
+                  <DataTable label="Orders with devices" columns={columns.granted} rows={granted} idOf={idOf} />
+                )}
               </Section>
             </>
           )
         }
       </FollowedView>
       <Offerings workspace={workspace} />
+      {released !== undefined && <ReleaseQuestion workspace={workspace} allocation={released} onClose={() => setReleased(undefined)} />}
       {isOrdering && <NewAllocation workspace={workspace} onClose={() => setOrdering(false)} />}
     </Page>
   );

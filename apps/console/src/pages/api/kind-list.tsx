@@ -12,6 +12,8 @@ import { groupInPath, kindsQuery, listable } from '../../modules/explorer/kinds.
 import { AskedView } from '../../modules/problems/views.tsx';
 import { useWorkspace } from '../../modules/workspaces/use-workspace.ts';
 
+const writing: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
+
 const columnsIn = (workspace: string): readonly Column<DiscoveredResource>[] => [
   {
     id: 'kind',
@@ -23,11 +25,16 @@ const columnsIn = (workspace: string): readonly Column<DiscoveredResource>[] => 
       </Link>
     ),
   },
-  { id: 'group', header: 'Group', value: ({ group, version }) => (group === '' ? version : `${group}/${version}`) },
+  { id: 'group', header: 'Group', value: ({ group, version }) => (group === '' ? version : `${group}/${version}`), grow: true },
   { id: 'resource', header: 'Name in paths', value: ({ resource }) => resource, wideOnly: true },
   { id: 'short', header: 'Short names', value: ({ shortNames }) => shortNames.join(', ') || undefined, wideOnly: true },
   { id: 'scope', header: 'Scope', value: ({ namespaced }) => (namespaced ? 'namespaced' : 'workspace'), wideOnly: true },
-  { id: 'verbs', header: 'Verbs', value: ({ verbs }) => verbs.join(', '), grow: true, wideOnly: true },
+  {
+    id: 'access',
+    header: 'Access',
+    value: ({ verbs }) => (verbs.some((verb) => writing.has(verb)) ? 'read, write' : 'read'),
+    wideOnly: true,
+  },
 ];
 
 /** Every kind that the workspace serves. */
@@ -50,7 +57,7 @@ export function KindList() {
         <>
           <TextInput
             size="xs"
-            w={240}
+            w={180}
             placeholder="Search kinds"
             aria-label="Search kinds"
             leftSection={<Icon name="search" size={13} />}

@@ -103,7 +103,7 @@ export function ObjectList() {
       actions={
         <TextInput
           size="xs"
-          w={240}
+          w={180}
           placeholder="Search"
           aria-label="Search objects"
           leftSection={<Icon name="search" size={13} />}

@@ -49,6 +49,7 @@ function Member({ workspace, instance, member }: MembersProps & { readonly membe
       </div>
       <div className={styles['body']}>
         <Facts
+          isPlain
           facts={[
             ['Component', spec.component],
             ['Node', spec.node],
@@ -82,4 +83,4 @@ function Member({ workspace, instance, member }: MembersProps & { readonly membe
 }
 
 const operationWords = ({ type, state }: NonNullable<NonNullable<AppMember['status']>['lastOperation']>): string =>
-  `${type}: ${operationFace(state).word.toLowerCase()}`;
+  `${sentence(type)}: ${operationFace(state).word.toLowerCase()}`;

@@ -40,7 +40,7 @@ function Operation({ operation, isOpen }: { readonly operation: AppOperation; re
     <details className={styles['card']} open={isOpen}>
       <summary>
         <span className={styles['name']}>
-          {spec.type}
+          {sentence(spec.type)}
           {spec.member !== undefined && ` of ${spec.member}`}
           {spec.dryRun && ' (plan)'}
         </span>

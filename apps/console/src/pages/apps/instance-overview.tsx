@@ -60,7 +60,7 @@ export function InstanceOverview({ workspace, instance }: OverviewProps) {
         <Section title="Last operation">
           <Facts
             facts={[
-              ['Type', lastOperation.type],
+              ['Type', sentence(lastOperation.type)],
               ['State', <Status key="state" {...operationFace(lastOperation.state)} />],
               ['Step', lastOperation.step],
               ['Message', lastOperation.message && sentence(lastOperation.message)],

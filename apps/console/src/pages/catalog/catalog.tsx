@@ -5,6 +5,7 @@ import { Page } from '../../components/page.tsx';
 import { Empty } from '../../components/states.tsx';
 import { useCan } from '../../modules/access/use-can.ts';
 import { defaultVersion, supportOf } from '../../modules/apps/catalog.ts';
+import { count } from '../../modules/format/format.ts';
 import { useLive } from '../../modules/live/use-live.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { useWorkspace } from '../../modules/workspaces/use-workspace.ts';
@@ -50,29 +51,44 @@ function Entry({ workspace, app, canCreate }: EntryProps) {
     <li className={styles['app']}>
       <header>
         <h2>{displayName}</h2>
-        <span className={styles['support']} title={support.meaning} data-support={app.spec.support}>
+        <span className={styles['support']} data-support={app.spec.support}>
           {support.word}
         </span>
       </header>
       {description !== undefined && <p>{description}</p>}
-      <p className={styles['soft']}>
-        <strong>{support.word}:</strong> {support.meaning}
-      </p>
-      <Lines title="The platform promises" lines={promises} />
-      <Lines title="It does not promise" lines={exclusions} />
-      <footer>
-        <span className={styles['soft']}>
-          {[`Version ${defaultVersion(app)}`, components.map(({ title }) => title).join(', '), access.join(', ')]
-            .filter(Boolean)
-            .join(' · ')}
-        </span>
-        {canCreate && (
-          <Button component={Link} to={`/w/${workspace}/catalog/${app.metadata.name}`} size="xs">
+      <p className={styles['soft']}>{support.meaning}</p>
+      <dl className={styles['facts']}>
+        <Fact name="Version" value={defaultVersion(app)} />
+        <Fact name="Members" value={components.map(({ title }) => title).join(', ')} />
+        <Fact name="Access" value={access.join(', ')} />
+      </dl>
+      {promises.length + exclusions.length > 0 && (
+        <details className={styles['terms']}>
+          <summary>
+            {count(promises.length, 'promise')}, {count(exclusions.length, 'exclusion')}
+          </summary>
+          <Lines title="The platform promises" lines={promises} />
+          <Lines title="It does not promise" lines={exclusions} />
+        </details>
+      )}
+      {canCreate && (
+        <footer>
+          <Button component={Link} to={`/w/${workspace}/catalog/${app.metadata.name}`} aria-label={`Deploy ${displayName}`}>
             Deploy
           </Button>
-        )}
-      </footer>
+        </footer>
+      )}
     </li>
+  );
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string }) {
+  if (value === '') return null;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
   );
 }
 

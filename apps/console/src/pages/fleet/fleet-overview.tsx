@@ -70,7 +70,6 @@ function columnsIn(workspace: string): readonly Column<NodeCells>[] {
       value: ({ node }) => stateOf(node).reason,
       cell: ({ node }) => <span title={stateOf(node).reason}>{sentence(stateOf(node).reason)}</span>,
       grow: true,
-      wideOnly: true,
     },
   ];
 }

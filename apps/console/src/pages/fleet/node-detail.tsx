@@ -1,4 +1,4 @@
-import { type NodeTask, nodeTaskKind, platformWorkspace } from '@capstan/api';
+import { type NodeDriver, type NodeTask, type NodeUnitDriver, nodeTaskKind, platformWorkspace } from '@capstan/api';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { type Column, DataTable } from '../../components/data-table.tsx';
@@ -50,6 +50,20 @@ export function NodeDetail() {
   );
 }
 
+const sources: Readonly<Record<string, string>> = { nvidia: 'NVIDIA', amd: 'AMD', declared: 'declared in a file' };
+
+/** `NVIDIA 580.65.06, CUDA 13.0`. */
+function driverWords({ source, version, runtime }: NodeDriver): string {
+  const driver = [sources[source], version].filter(Boolean).join(' ');
+  return [driver, runtime].filter(Boolean).join(', ');
+}
+
+/** `images (isolated)`. */
+function unitDriverWords({ name, isolation, message = 'not available' }: NodeUnitDriver): string {
+  const isolated = isolation === 'full' ? 'isolated' : 'not isolated';
+  return `${name === 'exec' ? 'commands' : 'images'} (${isolation === undefined ? message : isolated})`;
+}
+
 function NodeFacts({ cells }: { readonly cells: NodeCells }) {
   const { node, entries } = cells;
   const { machine, drivers = [], unitDrivers = [], addresses = [], conditions = [] } = node.status ?? {};
@@ -58,15 +72,12 @@ function NodeFacts({ cells }: { readonly cells: NodeCells }) {
     <>
       <Facts
         facts={[
-          ['State', sentence(reason)],
-          ['Machine', machine === undefined ? '–' : `${machine.cpus} cpus, ${bytes(machine.memoryBytes)}`],
+          ['Reason', sentence(reason)],
+          ['Machine', machine === undefined ? '–' : `${count(machine.cpus, 'CPU')}, ${bytes(machine.memoryBytes)}`],
           ['System', machine === undefined ? undefined : `${machine.os}, ${machine.kernel}`],
           ['Agent', machine?.agentVersion],
-          [
-            'Driver',
-            drivers.map(({ source, version = '', runtime = '' }) => [source, version, runtime].filter(Boolean).join(' ')).join(', '),
-          ],
-          ['Runs', unitDrivers.map((driver) => `${driver.name}: ${driver.isolation ?? driver.message ?? 'no'}`).join('; ')],
+          ['Driver', drivers.map(driverWords).join('; ')],
+          ['Runs', sentence(unitDrivers.map(unitDriverWords).join(', '))],
           ['Addresses', addresses.map(({ address }) => address).join(', ')],
           ['Pool', node.spec?.pool],
           ['Note', node.spec?.comment],

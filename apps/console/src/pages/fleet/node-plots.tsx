@@ -17,7 +17,7 @@ async function read(node: string): Promise<NodeMetrics> {
 
 const shown = [
   { title: 'Utilisation', field: 'utilizationPercent', format: percent, top: 100 },
-  { title: 'Memory', field: 'memoryUsedBytes', format: bytes },
+  { title: 'Memory', field: 'memoryUsedBytes', format: bytes, isBinary: true },
   { title: 'Temperature', field: 'temperatureCelsius', format: (value: number) => `${Math.round(value)} °C` },
   { title: 'Power', field: 'powerWatts', format: (value: number) => `${Math.round(value)} W` },
 ] as const;
@@ -46,6 +46,7 @@ export function NodePlots({ node }: { readonly node: GPUNode }) {
             series={series}
             format={format}
             {...('top' in rest && { top: rest.top })}
+            {...('isBinary' in rest && { isBinary: rest.isBinary })}
           />
         ))}
       </div>

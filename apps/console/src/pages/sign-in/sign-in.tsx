@@ -27,7 +27,9 @@ export function SignIn() {
   const [trouble] = useState(() => troubleWords(new URLSearchParams(location.search).get('trouble')) ?? troubleWords(lastTrouble()));
   const { mutate, error, isPending } = useMutation({
     mutationFn: signIn,
-    onSuccess: (person) => {
+    onSuccess: async (person) => {
+      // The answer that nobody was signed in may still be on its way.
+      await queries.cancelQueries({ queryKey: sessionQuery.queryKey });
       forgetTrouble();
       closeLive();
       // Not the session: the page that waits for it would not hear of the new one.
@@ -89,7 +91,7 @@ export function SignIn() {
             <PasswordInput
               aria-label="Bearer token"
               placeholder="Bearer token"
-              description="Such as from kubectl create token. It stays in the console's process; this page forgets it."
+              description="From kubectl create token, for example. It stays in the console's process; this page forgets it."
               autoComplete="off"
               value={token}
               onChange={(event) => setToken(event.currentTarget.value)}

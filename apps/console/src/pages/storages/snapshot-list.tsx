@@ -77,6 +77,7 @@ function columnsFor({ workspace, onClone }: ColumnOptions): readonly Column<GPUS
       header: 'Taken',
       value: ({ metadata, status }) => Date.parse(status?.takenAt ?? metadata.creationTimestamp ?? ''),
       cell: ({ status }) => (status?.takenAt === undefined ? '–' : dateTime(status.takenAt)),
+      wideOnly: true,
     },
     {
       id: 'used',

@@ -8,7 +8,7 @@ import { Status } from '../../components/status.tsx';
 import { Conditions } from '../../modules/conditions/conditions.tsx';
 import { EventList } from '../../modules/events/event-list.tsx';
 import { YamlLink } from '../../modules/explorer/yaml-link.tsx';
-import { bytes, dateTime, sentence } from '../../modules/format/format.ts';
+import { bytes, dateTime, sentence, sizeWords } from '../../modules/format/format.ts';
 import { useLiveObject } from '../../modules/live/use-live.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { StorageActions } from '../../modules/storages/actions.tsx';
@@ -81,13 +81,13 @@ function StorageFacts({ workspace, storage }: { readonly workspace: string; read
     <>
       <Facts
         facts={[
-          ['Size', String(spec.size)],
+          ['Size', sizeWords(spec.size)],
           ['Used', status?.usedBytes === undefined ? '–' : <Meter key="used" share={usedShare(storage)} text={bytes(status.usedBytes)} />],
           ['Class', spec.class],
           ['Node', status?.node ?? 'that of the first unit'],
           ...originFacts(workspace, storage),
           ['When deleted', spec.deletionPolicy === 'Retain' ? 'its files stay' : 'its files are deleted'],
-          ['State', sentence(stateOf(storage).reason)],
+          ['Reason', stateOf(storage).tone === 'good' ? undefined : sentence(stateOf(storage).reason)],
           ['Created', dateTime(metadata.creationTimestamp)],
         ]}
       />

@@ -10,7 +10,7 @@ import { Empty } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { useCan } from '../../modules/access/use-can.ts';
 import { Age } from '../../modules/format/age.tsx';
-import { amountOf, bytes, sentence } from '../../modules/format/format.ts';
+import { amountOf, bytes, sentence, sizeWords } from '../../modules/format/format.ts';
 import { useLive } from '../../modules/live/use-live.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { stateOf, usedShare } from '../../modules/storages/state.ts';
@@ -32,7 +32,7 @@ function columnsIn(workspace: string): readonly Column<GPUStorage>[] {
       ),
     },
     { id: 'status', header: 'Status', value: (one) => stateOf(one).word, cell: (one) => <Status {...stateOf(one)} /> },
-    { id: 'size', header: 'Size', value: ({ spec }) => amountOf(spec.size), cell: ({ spec }) => spec.size, align: 'end' },
+    { id: 'size', header: 'Size', value: ({ spec }) => amountOf(spec.size), cell: ({ spec }) => sizeWords(spec.size), align: 'end' },
     {
       id: 'used',
       header: 'Used',

@@ -14,9 +14,9 @@ import { AskedView } from '../../modules/problems/views.tsx';
 
 const columns: readonly Column<AuditEvent>[] = [
   { id: 'at', header: 'Time', value: ({ stageTimestamp }) => stageTimestamp, cell: ({ stageTimestamp }) => dateTime(stageTimestamp) },
-  { id: 'user', header: 'User', value: whoDid, cell: (event) => <span title={whoDid(event)}>{whoDid(event)}</span> },
+  { id: 'user', header: 'User', value: whoDid, cell: (event) => <span title={whoDid(event)}>{whoDid(event)}</span>, wideOnly: true },
   { id: 'verb', header: 'Verb', value: ({ verb }) => verb },
-  { id: 'object', header: 'Object', value: onWhat, grow: true },
+  { id: 'object', header: 'Object', value: onWhat, narrowCell: (event) => `${whoDid(event)} · ${onWhat(event)}`, grow: true },
   {
     id: 'code',
     header: 'Result',
@@ -29,7 +29,7 @@ const newestFirst = { id: 'at', desc: true };
 const fields: readonly (readonly [keyof AuditFilter, string, string, string?])[] = [
   ['user', 'User', 'jane'],
   ['verb', 'Verb', 'delete'],
-  ['resource', 'Resource', 'gpuunits.compute.capstan.dev'],
+  ['resource', 'Resource', 'gpuunits'],
   ['name', 'Name', 'train'],
   ['code', 'Result', '403'],
   ['since', 'Since', '', 'datetime-local'],
@@ -51,7 +51,7 @@ export function AuditSearch({ workspace }: { readonly workspace: string }) {
   return (
     <div className={form['group']}>
       <form
-        className={form['row']}
+        className={form['search']}
         onSubmit={(event) => {
           event.preventDefault();
           setFilter(draft);
@@ -69,13 +69,7 @@ export function AuditSearch({ workspace }: { readonly workspace: string }) {
             onChange={(event) => setDraft({ ...draft, [field]: event.currentTarget.value })}
           />
         ))}
-        <Button
-          type="submit"
-          className={form['fixed']!}
-          style={{ alignSelf: 'flex-end' }}
-          leftSection={<Icon name="search" size={13} />}
-          loading={events.isFetching}
-        >
+        <Button type="submit" leftSection={<Icon name="search" size={13} />} loading={events.isFetching}>
           Search
         </Button>
       </form>

@@ -10,6 +10,7 @@ import { Facts, Section } from '../../components/page.tsx';
 import plotStyles from '../../components/plot.module.css';
 import { Plot } from '../../components/plot.tsx';
 import { Empty } from '../../components/states.tsx';
+import { sentence } from '../../modules/format/format.ts';
 import { AskedView } from '../../modules/problems/views.tsx';
 import { daysOf, hours, monthStart, type UsedSeconds, usageQuery } from '../../modules/usage/usage.ts';
 
@@ -63,12 +64,12 @@ export function Usage({ workspace }: { readonly workspace: string }) {
         {(report) => <Days report={report} />}
       </AskedView>
       <Section
-        title="By"
+        title="Usage by"
         note={
           <SegmentedControl
             size="xs"
             aria-label="Group by"
-            data={[...usageGroups]}
+            data={usageGroups.map((value) => ({ value, label: sentence(value) }))}
             value={group}
             onChange={(chosen) => setGroup(chosen as UsageGroup)}
           />

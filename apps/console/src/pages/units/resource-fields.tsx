@@ -67,7 +67,7 @@ export function ResourceFields({ workspace, draft, faults, change }: UnitFields)
         max={1024}
         value={draft.nodes}
         onChange={(nodes) => change({ nodes: Math.max(1, Number(nodes) || 1) })}
-        w={180}
+        styles={{ wrapper: { maxWidth: 180 } }}
       />
     </fieldset>
   );

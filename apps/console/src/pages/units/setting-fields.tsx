@@ -66,7 +66,7 @@ export function SettingFields(fields: UnitFields) {
       </fieldset>
       <Mounts {...fields} />
       <fieldset className={form['group']}>
-        <legend>Life</legend>
+        <legend>Lifetime</legend>
         <div className={form['row']}>
           <Select
             label="Restart"

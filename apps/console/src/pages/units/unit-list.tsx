@@ -83,12 +83,12 @@ export function UnitList() {
           <>
             <TextInput
               size="xs"
-              placeholder="Search name, status, node or reason"
+              placeholder="Search"
               aria-label="Search units"
               leftSection={<Icon name="search" size={13} />}
               value={query}
               onChange={(event) => setQuery(event.currentTarget.value)}
-              w={260}
+              w={180}
             />
             {create}
           </>

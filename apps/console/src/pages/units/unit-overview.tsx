@@ -26,11 +26,21 @@ export function UnitOverview({ workspace, unit }: OverviewProps) {
         facts={[
           ['Resources', askedFor(unit)],
           ['Node', nodesOf(unit) || '–'],
-          ['Started', status?.startedAt === undefined ? '–' : <Age key="started" of={status.startedAt} />],
+          [
+            'Started',
+            status?.startedAt === undefined ? (
+              '–'
+            ) : (
+              <span key="started">
+                <Age of={status.startedAt} /> ago
+              </span>
+            ),
+          ],
           ['Ended', status?.finishedAt === undefined ? undefined : dateTime(status.finishedAt)],
           ['Exit code', status?.exitCode],
-          ['Restarts', `${status?.restarts ?? 0} · policy ${spec.restartPolicy}`],
-          ['Start', status?.run],
+          ['Starts', status?.run],
+          ['Restarts', status?.restarts ?? 0],
+          ['Restart policy', spec.restartPolicy],
           ['Network', spec.network],
           ['Time limit', spec.maxDuration],
           ['Stops when idle for', spec.idleTimeout],
@@ -81,15 +91,19 @@ function Ports({ unit }: { readonly unit: GPUUnit }) {
   if (ports.length === 0) return null;
   const { name = '', namespace = '' } = unit.metadata;
   return (
-    <Section title="Ports" note={unit.status?.access}>
+    <Section title="Ports" note="Each command opens the port on your machine.">
       <ul className={styles['ports']}>
         {ports.map((port) => (
           <li key={port.name}>
             <span>
-              {port.name} · {port.port}
-              {access?.port === port.name && ` · ${access.scheme}, for people`}
+              {port.name}, port {port.port}
             </span>
             <Command text={`capstan port-forward ${name} ${port.port}${namespace === 'default' ? '' : ` --namespace ${namespace}`}`} />
+            {access?.port === port.name && access.scheme !== 'tcp' && (
+              <p>
+                Then open {access.scheme}://127.0.0.1:{port.port} in a browser.
+              </p>
+            )}
           </li>
         ))}
       </ul>

@@ -1,0 +1,200 @@
+import {
+  type AppInstance,
+  type AppMember,
+  type AppOperation,
+  type AppStep,
+  appInstanceKind,
+  appMemberKind,
+  appOperationKind,
+} from '@capstan/api';
+import { ago, condition, namespaced } from './objects.ts';
+
+const lab: AppInstance = {
+  ...namespaced(appInstanceKind, 'lab', 4200),
+  spec: { app: 'slurm', version: 'debian', placement: {}, stopped: false, paused: false },
+  status: {
+    state: 'running',
+    health: 'degraded',
+    phase: 'ready',
+    message: 'gpu-10 is drained: one of its GPUs has failed',
+    version: 'debian',
+    revision: 'a',
+    members: { total: 3, healthy: 2 },
+    operations: 2,
+    lastOperation: {
+      id: 'lab-deploy-1',
+      type: 'deploy',
+      state: 'succeeded',
+      startedAt: ago(4200),
+      finishedAt: ago(4192),
+      progress: { completed: 9, total: 9 },
+    },
+    allowedActions: [
+      { action: 'reconcile', title: 'Apply the configuration again', isDestructive: false },
+      { action: 'repair', member: 'lab-gpu-10', title: 'Repair', isDestructive: true },
+    ],
+    constraints: [{ action: 'repair', member: 'lab-gpu-09', reason: 'Healthy', message: 'the member is healthy' }],
+    access: {
+      endpoints: [{ name: 'slurmctld', address: '10.20.0.18:6817' }],
+      shell: 'lab-gpu-08',
+      notes: ['Log in to gpu-08, and submit jobs to the partition gpu: srun --gres=gpu:1 nvidia-smi'],
+    },
+    conditions: [
+      condition('Ready', 'True', { reason: 'Deployed', minutes: 4192 }),
+      condition('Healthy', 'False', { reason: 'MemberDrained', message: 'gpu-10 is drained: one of its GPUs has failed', minutes: 31 }),
+    ],
+  },
+} as unknown as AppInstance;
+
+const cluster: AppInstance = {
+  ...namespaced(appInstanceKind, 'inference', 3),
+  spec: { app: 'k3s', version: 'v1.34.1+k3s1', placement: {}, stopped: false, paused: false },
+  status: {
+    state: 'deploying',
+    health: 'progressing',
+    phase: 'server_bootstrapping',
+    message: 'the first server starts',
+    members: { total: 4, healthy: 0 },
+    progress: { completed: 5, total: 14 },
+    lastOperation: {
+      id: 'inference-deploy-1',
+      type: 'deploy',
+      state: 'processing',
+      step: 'Start the server',
+      startedAt: ago(3),
+      progress: { completed: 5, total: 14 },
+    },
+    conditions: [condition('Ready', 'False', { reason: 'Deploying', message: 'the first server starts', minutes: 3 })],
+  },
+} as unknown as AppInstance;
+
+const serving: AppInstance = {
+  ...namespaced(appInstanceKind, 'serving', 9000),
+  spec: { app: 'k3s', version: 'v1.34.1+k3s1', placement: {}, stopped: false, paused: false },
+  status: {
+    state: 'running',
+    health: 'healthy',
+    phase: 'ready',
+    version: 'v1.34.1+k3s1',
+    revision: 'a',
+    members: { total: 3, healthy: 3 },
+    access: { endpoints: [{ name: 'api', address: 'https://10.20.0.31:6443' }], kubeconfig: true },
+    conditions: [condition('Ready', 'True', { reason: 'Deployed', minutes: 8990 })],
+  },
+} as unknown as AppInstance;
+
+const archive: AppInstance = {
+  ...namespaced(appInstanceKind, 'archive', 30_000),
+  spec: { app: 'slurm', version: 'debian', placement: {}, stopped: true, paused: true },
+  status: { state: 'stopped', health: 'healthy', phase: 'stopped', version: 'debian', revision: 'a', members: { total: 2, healthy: 2 } },
+} as unknown as AppInstance;
+
+export const instances = [lab, cluster, serving, archive];
+
+const member = (node: string, component: string, status: object): AppMember =>
+  ({
+    ...namespaced(appMemberKind, `lab-${node}`, 4200),
+    spec: { instance: 'lab', component, node, allocation: component === 'controller' ? 'slurm-head' : 'slurm-workers' },
+    status: {
+      state: 'running',
+      health: 'healthy',
+      address: `10.20.0.${Number(node.slice(-2)) + 10}`,
+      lastOperation: { id: 'lab-deploy-1', type: 'deploy', state: 'succeeded' },
+      ...status,
+    },
+  }) as unknown as AppMember;
+
+export const members = [
+  member('gpu-08', 'controller', { endpoint: '10.20.0.18:6817' }),
+  member('gpu-09', 'compute', {}),
+  member('gpu-10', 'compute', {
+    state: 'draining',
+    health: 'degraded',
+    message: 'one of its GPUs has failed, so it takes no new jobs',
+    reported: { source: 'agent/gpu-10', healthy: false, message: 'GPU 3 has fallen off the bus', reportedAt: ago(1), expiresAt: ago(-4) },
+  }),
+];
+
+const titles: readonly (readonly [title: string, stage: number, members: readonly string[], seconds: number])[] = [
+  ['Check the machine', 0, ['lab-gpu-08', 'lab-gpu-09', 'lab-gpu-10'], 3],
+  ['Install Slurm and munge', 1, ['lab-gpu-08', 'lab-gpu-09', 'lab-gpu-10'], 41],
+  ['Write the configuration', 2, ['lab-gpu-08'], 1],
+  ['Start the controller', 3, ['lab-gpu-08'], 6],
+  ['Join the cluster', 4, ['lab-gpu-09', 'lab-gpu-10'], 9],
+];
+
+function steps(state: AppStep['state']): readonly AppStep[] {
+  return titles.flatMap(([title, stage, on, seconds]) =>
+    on.map((name) => ({
+      id: `${title.toLowerCase().replaceAll(' ', '-')}-${name}`,
+      title,
+      stage,
+      member: name,
+      state,
+      ...(state === 'succeeded' && { startedAt: ago(4200 - stage), finishedAt: ago(4200 - stage - seconds / 60), attempts: 1 }),
+    })),
+  );
+}
+
+interface OperationStory {
+  readonly name: string;
+  readonly minutes: number;
+  readonly spec: object;
+  readonly status: object;
+}
+
+const operation = ({ name, minutes, spec, status }: OperationStory): AppOperation =>
+  ({
+    ...namespaced(appOperationKind, name, minutes),
+    spec: { instance: 'lab', type: 'deploy', dryRun: false, cancelled: false, ...spec },
+    status,
+  }) as unknown as AppOperation;
+
+const failure = {
+  code: 'GpuMissing',
+  member: 'lab-gpu-10',
+  step: 'Check the GPUs',
+  message: 'gpu-10 should have 8 GPUs and has 7',
+  output: 'Unable to determine the device handle for GPU 0000:5d:00.0: GPU is lost. Reboot the system to recover this GPU',
+  task: 'gpu-10/app-lab-4',
+  userFixable: false,
+  retryable: true,
+};
+
+/** The plan of a deployment, which a person looks at in the catalog. */
+export const plan = operation({
+  name: 'plan',
+  minutes: 0,
+  spec: { instance: 'lab-2', dryRun: true },
+  status: { state: 'succeeded', steps: steps('pending'), startedAt: ago(0), finishedAt: ago(0) },
+});
+
+export const operations = [
+  plan,
+  operation({
+    name: 'lab-repair-2',
+    minutes: 25,
+    spec: { type: 'repair', member: 'lab-gpu-10' },
+    status: {
+      state: 'failed',
+      sequence: 2,
+      startedAt: ago(25),
+      finishedAt: ago(24),
+      errors: [failure],
+      steps: [{ ...steps('failed')[2]!, title: 'Check the GPUs' }],
+    },
+  }),
+  operation({
+    name: 'lab-deploy-1',
+    minutes: 4200,
+    spec: {},
+    status: {
+      state: 'succeeded',
+      sequence: 1,
+      startedAt: ago(4200),
+      finishedAt: ago(4192),
+      steps: steps('succeeded'),
+      progress: { completed: 9, total: 9 },
+    },
+  }),
+];
