@@ -1,4 +1,5 @@
 import { appendFileSync, statSync, truncateSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AppOperation, AppStep } from '@capstan/api';
 import type { Cell } from './cell.ts';
 import type { ClusterWorld } from './cluster-world.ts';
@@ -45,7 +46,9 @@ function wrongChecksum(): ClusterFault {
   };
 }
 
+/** In milliseconds: how long an operation may take, and how often it is looked at. Some steps take little longer. */
 const deadline = 400_000;
+const interval = 10;
 let count = 0;
 
 /** Deploys a cluster and removes it. The fault happens in each of its steps, one after the other. */
@@ -103,6 +106,7 @@ class Run {
       if (state === 'failed' || state === 'needs_intervention') await this.#goOn(state);
       const fresh = steps.find((step) => step.state === 'running' && !this.#cells.has(keyOf(type, step)));
       if (fresh !== undefined) await this.#hit(type, fresh);
+      else await sleep(interval);
     }
     for (const cell of this.#cells.values())
       if (cell.step.operation === type && cell.outcome !== 'completed by retry') cell.outcome = 'stuck';

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
 import { buildCapstan, type Child, capstanProgram, HostNetwork, type TemporaryDirectory, temporaryDirectory } from '@capstan/testbed';
 import { eventually } from './eventually.ts';
@@ -76,6 +76,25 @@ export class ControlPlane implements AsyncDisposable {
     this.#server = await up(this.network, this.#directory);
     const server = this.#server;
     this.#owned.defer(() => server.stop(15_000));
+  }
+
+  /** Saves a snapshot, and loses everything that is stored. */
+  async lose(): Promise<void> {
+    writeFileSync(this.path('passphrase'), 'a passphrase of the faults\n', { mode: 0o600 });
+    await this.run('snapshot', 'save', ...this.#snapshot());
+    await this.kill();
+    rmSync(this.path('data/store'), { recursive: true });
+  }
+
+  /** Starts again with the snapshot. */
+  async restore(): Promise<void> {
+    await this.run('snapshot', 'restore', ...this.#snapshot());
+    rmSync(this.path('snapshot'));
+    await this.start();
+  }
+
+  #snapshot(): readonly string[] {
+    return [this.path('snapshot'), '--data-dir', this.path('data'), '--passphrase-file', this.path('passphrase')];
   }
 
   /** kill -9 of the controllers of the platform alone, which `capstan up` starts again. */

@@ -58,6 +58,7 @@ export const commonFaults: readonly CommonFault[] = [
     },
   },
   { name: 'control plane killed', hitsPlane: true, inject: ({ plane }) => plane.kill(), recover: ({ plane }) => plane.start() },
+  { name: 'control plane restored', hitsPlane: true, inject: ({ plane }) => plane.lose(), recover: ({ plane }) => plane.restore() },
   { name: 'controllers killed', hitsPlane: true, inject: ({ plane }) => plane.killControllers(), recover: nothing },
   {
     name: 'disk full',
@@ -83,6 +84,8 @@ export const commonFaults: readonly CommonFault[] = [
 
 export const faults: readonly Fault[] = [
   ...commonFaults,
+  { name: 'a copied agent', inject: (world) => world.copyAgent(), recover: (world) => world.unlock() },
+  { name: 'a replayed token', inject: (world) => world.replayToken(), recover: nothing },
   {
     name: 'step ignores SIGTERM',
     deadline: '2s',

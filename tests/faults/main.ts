@@ -63,14 +63,15 @@ async function clusters(app: string, clock: boolean): Promise<number> {
     process.stderr.write(`${missing}\n`);
     return 1;
   }
-  const cells: Cell[] = [];
-  await using world = await ClusterWorld.start(app as Program, { clock });
-  for (const fault of chosen(clusterFaults, clock)) {
-    const column = await runColumn(world, fault, (line) => void process.stderr.write(`  ${line}\n`));
-    cells.push(...column);
-    for (const cell of column) process.stderr.write(`${cell.step.operation}: ${cell.step.name}, ${fault.name}: ${textOf(cell)}\n`);
-  }
-  return finish(clusterPart(cells), cells);
+  const program = app as Program;
+  await using world = await ClusterWorld.start(program, { clock });
+  const report = (line: string): void => void process.stderr.write(`  ${line}\n`);
+  // The world stays until all of it is done.
+  return await columns(
+    chosen(clusterFaults, clock),
+    (fault) => runColumn(world, fault, report),
+    (cells) => clusterPart(program, cells),
+  );
 }
 
 async function slurm(clock: boolean): Promise<number> {
@@ -79,14 +80,23 @@ async function slurm(clock: boolean): Promise<number> {
     process.stderr.write(`${found.missing}\n`);
     return 1;
   }
-  const cells: Cell[] = [];
   await using world = await SlurmWorld.start({ clock });
-  for (const fault of chosen(slurmFaults, clock)) {
-    const column = await runFault(world, fault);
-    cells.push(...column);
-    for (const cell of column) process.stderr.write(`${cell.step.operation}: ${cell.step.name}, ${fault.name}: ${textOf(cell)}\n`);
+  return await columns(chosen(slurmFaults, clock), (fault) => runFault(world, fault), slurmPart);
+}
+
+/** One column after the other. Each is recorded when it is complete, as all of them take an hour. */
+async function columns<T>(
+  faults: readonly T[],
+  run: (fault: T) => Promise<Cell[]>,
+  part: (cells: readonly Cell[]) => string,
+): Promise<number> {
+  let code = 0;
+  for (const fault of faults) {
+    const column = await run(fault);
+    for (const cell of column) process.stderr.write(`${cell.step.operation}: ${cell.step.name}, ${cell.fault}: ${textOf(cell)}\n`);
+    code = Math.max(code, finish(part(column), column));
   }
-  return finish(slurmPart(cells), cells);
+  return code;
 }
 
 function chosen<T extends { readonly name: string; readonly needsClock?: boolean }>(all: readonly T[], clock: boolean): T[] {

@@ -1,3 +1,4 @@
+import { cpSync } from 'node:fs';
 import {
   type AppInstance,
   type AppOperation,
@@ -17,12 +18,16 @@ import { eventually } from './eventually.ts';
 
 export const agentFolder = '/var/lib/capstan-node-agent';
 const node = 'n1';
+/** The exit code of an agent whose identity is refused. */
+const refused = 14;
 export const allocation = 'whole';
 
 export interface NodeParts {
   readonly plane: ControlPlane;
   readonly host: Host;
   readonly agent: HostProcess;
+  /** The command with which the node has joined. */
+  readonly enrolment: string;
   readonly owned: AsyncDisposableStack;
 }
 
@@ -30,13 +35,16 @@ export interface NodeParts {
 export class NodeWorld implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly host: Host;
+  readonly #enrolment: string;
   readonly #owned: AsyncDisposableStack;
   #agent: HostProcess;
+  #strangers = 0;
 
-  protected constructor({ plane, host, agent, owned }: NodeParts) {
+  protected constructor({ plane, host, agent, enrolment, owned }: NodeParts) {
     this.plane = plane;
     this.host = host;
     this.#agent = agent;
+    this.#enrolment = enrolment;
     this.#owned = owned;
   }
 
@@ -52,7 +60,7 @@ export class NodeWorld implements AsyncDisposable {
     const environment = { ...options.environment, CAPSTAN_NODE_HEARTBEAT_SECONDS: '1' };
     const host = await plane.network.addHost(node, { ...options, environment });
     await prepare(host, rest);
-    host.write('/usr/local/bin/capstan', `#!/bin/sh\nexec '${process.execPath}' '${capstanProgram}' "$@"\n`, 0o755);
+    writeCommand(host);
     await host.mountSmallDisk(agentFolder, 512);
     host.write(`${agentFolder}/gpus.yaml`, 'gpus:\n  - { model: H200, count: 1, memory: 141Gi }\n');
     const enrolment = await plane.run('node', 'enroll', node, '--installed');
@@ -61,7 +69,7 @@ export class NodeWorld implements AsyncDisposable {
     // A new project gets its kinds some time later.
     await eventually('allocations', () => plane.run('allocation', 'list'));
     await plane.run('allocation', 'create', allocation, '--offering', 'machine', '--watch');
-    return { plane, host, agent, owned: stack.move() };
+    return { plane, host, agent, enrolment, owned: stack.move() };
   }
 
   // The agent.
@@ -73,6 +81,37 @@ export class NodeWorld implements AsyncDisposable {
   async startAgent(): Promise<void> {
     this.#agent = this.host.start('agent', ['capstan', 'node-agent']);
     await isConnected(this.#agent);
+  }
+
+  /** Another machine tries to join with the token that the node has used. */
+  async replayToken(): Promise<void> {
+    const thief = await this.#stranger();
+    const { code, stderr, stdout } = await thief.run(['sh', '-c', this.#enrolment]);
+    if (code !== refused) throw new Error(`expected that the token is refused, found exit code ${code}: ${stdout}${stderr}`);
+  }
+
+  /** Another machine uses a copy of the agent's state, until the node is locked and both agents have ended. */
+  async copyAgent(): Promise<void> {
+    const copy = await this.#stranger();
+    cpSync(this.host.path(agentFolder), copy.path(agentFolder), { recursive: true });
+    await using other = copy.start('copy of the agent', ['capstan', 'node-agent']);
+    const ended = await Promise.all([this.#agent.exited, other.exited]);
+    if (ended.some(({ code }) => code !== refused)) throw new Error(`expected that both agents are refused: ${other.output}`);
+  }
+
+  /** The machine joins again after somebody has found out that it is the right one. */
+  async unlock(): Promise<void> {
+    const command = await this.plane.run('node', 'unlock', node, '--installed');
+    this.#agent = this.host.start('agent', ['sh', '-c', `exec ${command}`]);
+    await isConnected(this.#agent);
+  }
+
+  async #stranger(): Promise<Host> {
+    const host = await this.plane.network.addHost(`stranger-${++this.#strangers}`, {
+      environment: { CAPSTAN_NODE_HEARTBEAT_SECONDS: '1' },
+    });
+    writeCommand(host);
+    return host;
   }
 
   /** Resolves when the condition `Ready` of the node has this status. */
@@ -123,6 +162,10 @@ export class NodeWorld implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#owned.disposeAsync();
   }
+}
+
+function writeCommand(host: Host): void {
+  host.write('/usr/local/bin/capstan', `#!/bin/sh\nexec '${process.execPath}' '${capstanProgram}' "$@"\n`, 0o755);
 }
 
 async function isConnected(agent: HostProcess): Promise<void> {

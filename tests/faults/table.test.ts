@@ -38,7 +38,7 @@ describe('the table', () => {
   });
 
   test('keeps the part of the page that was not run', () => {
-    const [ledger, cluster] = [page([cell()]), clusterPart([cell({ step: { operation: 'deploy', name: 'wait' } })])];
+    const [ledger, cluster] = [page([cell()]), clusterPart('k3s', [cell({ step: { operation: 'deploy', name: 'wait' } })])];
     const whole = withPart(ledger, cluster);
     expect(whole).toContain('| deploy: prepare | completed |');
     expect(whole).toContain('| deploy: wait | completed |');
@@ -47,7 +47,19 @@ describe('the table', () => {
     const slurm = slurmPart([cell({ step: { operation: 'deploy', name: 'install' } })]);
     const all = withPart(withPart(ledger, slurm), cluster);
     expect(all).toBe(withPart(whole, slurm));
-    expect(all.match(/^## .+$/gm)).toEqual(['## Self-managed Kubernetes', '## Slurm']);
+    expect(all.match(/^## .+$/gm)).toEqual(['## Self-managed Kubernetes: k3s', '## Slurm']);
     expect(withPart(all, ledger)).toBe(all);
+  });
+
+  test('keeps the columns of faults that were not run, and replaces the others', () => {
+    const step = { operation: 'deploy', name: 'wait' } as const;
+    const before = [cell({ step }), cell({ step, fault: 'disk full', outcome: 'stuck' }), cell({ step: { ...step, name: 'old' } })];
+    const again = [cell({ step, fault: 'disk full', reasons: ['DiskFull'] }), cell({ step, fault: 'clock jumps' })];
+    const whole = withPart(withPart(page([]), clusterPart('rke2', before)), clusterPart('rke2', again));
+    expect(whole.slice(whole.indexOf('## '))).toContain(`| Step | network cut | disk full | clock jumps |
+| --- | --- | --- | --- |
+| deploy: wait | completed | completed (DiskFull) | completed |
+| deploy: old | completed |  |  |
+`);
   });
 });

@@ -1,4 +1,5 @@
 import type { Cell } from './cell.ts';
+import type { Program } from './cluster-world.ts';
 
 const head = `# Apps under faults
 
@@ -8,25 +9,27 @@ begins, so a step that ran twice would be seen. A fault lasts until the platform
 `;
 
 const legend = `
-- *completed*: the operation ended as if nothing had happened, after the fault was over. Nobody had to do anything.
+- *completed*: the operation ended as if nothing had happened, after the fault was over. Nobody had to do anything, except with a copied agent: its node is locked until somebody runs \`capstan node unlock\`. The copy reports the step as interrupted, so it runs again, and is counted.
 - *completed by retry*: the operation failed with the reason in brackets, and the action \`retry\` completed it.
 - Words in brackets are the reasons that the status of the instance named meanwhile.
 - "2 runs" means that the platform counted as many attempts: a step is never run again without its being counted.
 `;
 
 const clusterTitle = '## Self-managed Kubernetes';
+const programTitles = { k3s: `${clusterTitle}: k3s`, rke2: `${clusterTitle}: RKE2` } as const;
 
-const clusterHead = `${clusterTitle}
+const clusterHead = (program: Program): string => `${programTitles[program]}
 
-\`npm run faults -- --app k3s --record\` writes this part. Each column is one cluster with a server, which is deployed and removed on a host of its own. The fault happens in every step of both operations when the step begins, and is over
+\`npm run faults -- --app ${program} --record\` writes this part. Each column is one cluster with a server, which is deployed and removed on a host of its own. The fault happens in every step of both operations when the step begins, and is over
 before the next one: so a cluster survives the fault some fourteen times. Afterwards its node is ready, and nothing of it is left on the host after the removal. The program that was run is the one that [Tests](apps-kubernetes.md#tests) describes.
 
 `;
 
 const clusterLegend = `
 - *completed by resume*: the operation needed a person, as its instructions say, and the action \`resume\` completed it.
-- *does not apply*: the fault has nothing to do with this step. Empty: the step was over before the fault could begin.
+- *does not apply*: the fault has nothing to do with this step. Empty: the step was over before the fault could begin again. It may have run while the fault of an earlier step lasted.
 - "service killed" ends the program of the cluster with SIGKILL, from the step that starts it on.
+- Columns come from different runs: \`--record\` replaces only those of the faults that it runs.
 `;
 
 const slurmTitle = '## Slurm';
@@ -41,40 +44,81 @@ no job runs at the end of the deployment, or something of Slurm still runs at th
 
 const slurmLegend = `
 - Empty: the fault needs a program and the step has none, or its output is a value that later steps use, or the step was over before the fault could begin.
+- Columns come from different runs: \`--record\` replaces only those of the faults that it runs.
 `;
 
 /** The page for the app of `ledger/`. */
 export const page = (cells: readonly Cell[]): string => `${head}${tableOf(cells)}${legend}`;
 
 /** The part of the page for clusters. */
-export const clusterPart = (cells: readonly Cell[]): string => `${clusterHead}${tableOf(cells)}${clusterLegend}`;
+export const clusterPart = (program: Program, cells: readonly Cell[]): string => `${clusterHead(program)}${tableOf(cells)}${clusterLegend}`;
 
 /** The part of the page for Slurm. */
 export const slurmPart = (cells: readonly Cell[]): string => `${slurmHead}${tableOf(cells)}${slurmLegend}`;
 
-const titles = [clusterTitle, slurmTitle];
+const titles = [programTitles.k3s, programTitles.rke2, slurmTitle];
 
-/** The page with another first part or another part of an app. The other parts stay. */
+/** The page with another first part or another part of an app. The other parts stay, and so do the columns of faults that were not run. */
 export function withPart(page: string, part: string): string {
   const partOf = (text: string): string => titles.find((title) => text.startsWith(title)) ?? '';
   const before = page.split(new RegExp(`^(?=${titles.join('|')})`, 'm'));
-  const found = ['', ...titles].map((title) => (partOf(part) === title ? part : before.find((text) => partOf(text) === title)));
+  const found = ['', ...titles].map((title) => {
+    const old = before.find((text) => partOf(text) === title);
+    return partOf(part) === title ? withColumnsOf(old ?? '', part) : old;
+  });
   return found
     .filter((text) => text !== undefined)
     .map((text) => `${text.trimEnd()}\n`)
     .join('\n');
 }
 
+type Row = readonly [name: string, ...cells: string[]];
+
+/** A part with those columns of an older one that it does not have. */
+function withColumnsOf(old: string, part: string): string {
+  const [[, ...known], ...before] = rowsIn(old);
+  const [[step, ...faults], ...fresh] = rowsIn(part);
+  const columns = [...known, ...faults.filter((fault) => !known.includes(fault))];
+  const names = new Set([...before, ...fresh].map(([name]) => name));
+  const cell = (rows: readonly Row[], name: string, column: number): string => rows.find((row) => row[0] === name)?.[column + 1] ?? '';
+  const rows = [...names].map((name): Row => {
+    const cells = columns.map((fault) =>
+      faults.includes(fault) ? cell(fresh, name, faults.indexOf(fault)) : cell(before, name, known.indexOf(fault)),
+    );
+    return [name, ...cells];
+  });
+  return part.replace(/(?:^\|.*\n)+/m, markdown([step, ...columns], rows));
+}
+
+/** The head of the table and its rows. */
+function rowsIn(part: string): [Row, ...Row[]] {
+  const lines = part.split('\n').filter((line) => line.startsWith('|'));
+  const rows = lines.map(
+    (line) =>
+      line
+        .slice(2, -2)
+        .split(' | ')
+        .map((text) => text.trim()) as unknown as Row,
+  );
+  const [head = ['Step'], , ...others] = rows;
+  return [head, ...others];
+}
+
 /** The table as Markdown: steps down, faults across. */
 function tableOf(cells: readonly Cell[]): string {
   const columns = [...new Set(cells.map(({ fault }) => fault))];
-  const rows = [...new Map(cells.map((cell) => [rowOf(cell), cell])).keys()];
+  const rows = [...new Set(cells.map(rowOf))];
+  const found = (row: string, fault: string): Cell | undefined => cells.find((cell) => rowOf(cell) === row && cell.fault === fault);
+  const text = (cell: Cell | undefined): string => (cell === undefined ? '' : textOf(cell));
+  return markdown(
+    ['Step', ...columns],
+    rows.map((row) => [row, ...columns.map((fault) => text(found(row, fault)))]),
+  );
+}
+
+function markdown(head: Row, rows: readonly Row[]): string {
   const line = (parts: readonly string[]): string => `| ${parts.join(' | ')} |\n`;
-  const table = rows.map((row) => {
-    const found = columns.map((fault) => cells.find((cell) => rowOf(cell) === row && cell.fault === fault));
-    return line([row, ...found.map((cell) => (cell === undefined ? '' : textOf(cell)))]);
-  });
-  return `${line(['Step', ...columns])}${line(['---', ...columns.map(() => '---')])}${table.join('')}`;
+  return [head, head.map(() => '---'), ...rows].map(line).join('');
 }
 
 const rowOf = ({ step }: Cell): string => `${step.operation}: ${step.name}`;

@@ -26,10 +26,11 @@ class Server implements AsyncDisposable {
     const pem = (name: string): Buffer => readFileSync(`${directory}/pki/${name}`);
     this.#agent = new Agent({ keepAlive: false });
     const tls = () => ({ ca: pem('ca.crt'), cert: pem('admin.crt'), key: pem('admin.key') });
-    this.call = (path, call) => this.#call(path, { ...call, tls: tls() });
+    this.call = (path, call) => this.#call(path, { ...call, tls: { ...tls(), ...call?.tls } });
   }
 
-  readonly call: (path: string, call?: Call) => Promise<Reply>;
+  /** As its administrator, or with another certificate. */
+  readonly call: (path: string, call?: Call & { readonly tls?: object }) => Promise<Reply>;
 
   async ready(): Promise<this> {
     await this.#child.waitUntil('ready', () => this.#child.output.includes('ready at'));
@@ -177,5 +178,21 @@ await describeWith(['etcd'], 'a node whose agent reaches one of two API servers'
       expect((await server.call('/capstan/artifacts')).json().artifacts).toMatchObject([{ sha256, name: 'file' }]);
     expect((await far.call(path, { method: 'DELETE' })).code).toBe(200);
     for (const server of [near, far]) expect((await server.call(path)).code).toBe(404);
+  });
+
+  test('a node that is removed at one server can do nothing at either of them', async () => {
+    const { certificate, key } = JSON.parse(readFileSync(directory.join('agent', 'identity.json'), 'utf8')) as {
+      certificate: string;
+      key: string;
+    };
+    const path = '/clusters/root:platform/apis/fleet.capstan.dev/v1alpha1/gpunodes/lonely';
+    const asNode = (server: Server): Promise<Reply> => server.call(path, { tls: { cert: certificate, key } });
+    expect([(await asNode(near)).code, (await asNode(far)).code]).toEqual([200, 200]);
+    expect((await far.call(path, { method: 'DELETE' })).code).toBe(200);
+    expect((await asNode(far)).code).toBe(401);
+    // The other server learns of it from the store.
+    await vi.waitFor(async () => expect((await asNode(near)).code).toBe(401), patience);
+    expect((await agent.exited).code).toBe(14);
+    expect(await log(far)).not.toBe('p');
   });
 });

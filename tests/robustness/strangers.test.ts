@@ -73,6 +73,18 @@ describe('more strangers than the process may have files open', () => {
   });
 });
 
+test('a request to change protocols behind one that is not answered yet is answered, and ends nothing', async () => {
+  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const upgrading = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+  socket.write(`GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /livez HTTP/1.1\r\nHost: x\r\n${upgrading}\r\n`);
+  let answers = '';
+  socket.on('data', (chunk: Buffer) => (answers += chunk.toString()));
+  await expect.poll(() => answers.split('HTTP/1.1 200').length - 1).toBe(2);
+  socket.destroy();
+  expect(server.child.running).toBe(true);
+});
+
 test('a client without TLS gets an error that says so', async () => {
   const socket = connectPlain({ host: '127.0.0.1', port });
   socket.write('GET /version HTTP/1.1\r\nHost: x\r\n\r\n');

@@ -49,8 +49,8 @@ export function writeImage(output: string): string {
 
 function commandEntries(): Entry[] {
   const home = 'opt/capstan';
-  // Without `env`, which the image does not contain.
-  const program = readFileSync(join(root, 'apps/cli/bin/capstan'), 'utf8').replace(/^#!.*/, '#!/usr/local/bin/node');
+  // The image contains no shell.
+  const program = `#!/usr/local/bin/node\n${readFileSync(join(root, 'apps/cli/bin/start.mjs'), 'utf8')}`;
   return [
     { ...textEntry(`${home}/bin/capstan`, program), mode: 0o755 },
     textEntry(`${home}/package.json`, `${JSON.stringify(commandManifest(), undefined, 2)}\n`),

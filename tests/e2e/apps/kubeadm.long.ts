@@ -58,7 +58,8 @@ describeUnless((await clusterProblem({ builds: true })) ?? (await kubeadmProblem
   test('everything is removed without residues', async () => {
     await lab.runner.do('decommission');
     expect(lab.runner.residues).toEqual([]);
-    for (const host of lab.hosts.values()) {
+    // The third host has never been a member, so it keeps the settings of its owner.
+    for (const host of [lab.host('gpu-1'), lab.host('gpu-2')]) {
       expect((await host.run(['ls', '/etc/kubernetes', '/var/lib/kubelet', '/var/lib/etcd', '/var/lib/capstan-apps'])).stdout).toBe('');
       expect((await host.run(['ctr', '--namespace', 'k8s.io', 'images', 'list', '--quiet'])).stdout).toBe('');
     }
@@ -86,5 +87,5 @@ describeUnless((await clusterProblem({ builds: true })) ?? (await kubeadmProblem
     expect(lab.host('gpu-2').read('/etc/hosts')).not.toContain(lab.host('gpu-3').address);
     await lab.runner.do('decommission');
     expect(lab.runner.residues).toEqual([]);
-  });
+  }, 600_000);
 });

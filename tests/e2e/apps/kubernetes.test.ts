@@ -5,7 +5,7 @@ import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { startClusterPlatform } from './cluster-platform.ts';
 import { clusterProblem } from './kubernetes-hosts.ts';
-import type { AppPlatform } from './platform.ts';
+import { type AppPlatform, project } from './platform.ts';
 
 const program = 'k3s';
 const halfWay = { timeout: 90_000, interval: 20 };
@@ -70,6 +70,11 @@ describeUnless(await clusterProblem(), 'a self-managed cluster of k3s', () => {
     await outside('run', 'web', ...image, '--command', '--', 'sleep', '100000');
     await outside('wait', '--for=condition=Ready', 'pod/web', '--timeout=45s');
     expect(await outside('exec', 'web', '--', 'hostname')).toBe('web');
+    const ann = await platform.addUser('ann');
+    const lab = `/clusters/${project}/apis/apps.capstan.dev/v1alpha1/namespaces/default/appinstances/lab`;
+    const path = `${lab}/proxy/api/v1/namespaces/default/pods/web`;
+    const own = await platform.network.run([await requireTool('kubectl'), '--kubeconfig', ann, 'get', '--raw', path]);
+    expect(JSON.parse(own.stdout || '{}'), own.stderr).toMatchObject({ metadata: { name: 'web' } });
   });
 
   test('has a kubeconfig of its own for emergencies, with a certificate that names the user and expires soon', async () => {

@@ -1,4 +1,13 @@
-import { type AppInstance, type AppMember, type AppOperation, appMemberKind, appOperationKind, newObject } from '@capstan/api';
+import {
+  type App,
+  type AppInstance,
+  type AppMember,
+  type AppOperation,
+  appKind,
+  appMemberKind,
+  appOperationKind,
+  newObject,
+} from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import type { JsonObject } from '@capstan/machinery/objects';
 import { type Host, HostNetwork, requireTool, tool } from '@capstan/testbed';
@@ -15,6 +24,8 @@ export interface SlurmOptions {
   readonly parameters?: JsonObject;
   /** Whether there is a machine to log in to. */
   readonly hasLogin?: boolean;
+  /** After how many failed probes the platform repairs a member by itself. */
+  readonly repairAfterProbes?: number;
   /** Prepares a host before it becomes a node. */
   readonly prepare?: (host: Host) => Promise<void>;
 }
@@ -52,6 +63,9 @@ export class SlurmCluster implements AsyncDisposable {
         hosts.set(name, await platform.addNode(name, prepare));
       }
       for (const place of places) cluster.#hosts.set(place, hosts.get(await platform.allocate(place))!);
+      const { repairAfterProbes } = options;
+      if (repairAfterProbes !== undefined)
+        await platform.platform.resource<App>(appKind).patch('slurm', { type: 'merge', patch: { spec: { repairAfterProbes } } });
     } catch (error) {
       await platform[Symbol.asyncDispose]();
       throw error;

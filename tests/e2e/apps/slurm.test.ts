@@ -8,7 +8,7 @@ const timeout = 240_000;
 describeUnless(await slurmProblem(), 'a Slurm cluster', () => {
   let slurm: SlurmCluster;
   beforeAll(async () => {
-    slurm = await SlurmCluster.start();
+    slurm = await SlurmCluster.start({ repairAfterProbes: 1 });
   }, timeout);
   afterAll(() => slurm?.[Symbol.asyncDispose]());
 
@@ -31,7 +31,8 @@ describeUnless(await slurmProblem(), 'a Slurm cluster', () => {
       await slurm.done('restart-controller');
       const nodes = [slurm.host('g1').name, slurm.host('g2').name].sort();
       expect((await slurm.run('controller', 'srun', '--nodes=2', '--gres=gpu:1', 'hostname')).split('\n').sort()).toEqual(nodes);
-      expect(await slurm.queue()).toBe('ann RUNNING');
+      // The job that has just ended may still be on its way out.
+      await vi.waitFor(async () => expect(await slurm.queue()).toBe('ann RUNNING'), patience);
       await slurm.shell('g1', 'touch /tmp/end');
       await vi.waitFor(async () => expect(await slurm.shell('g1', 'cat /tmp/job')).toBe('done'), patience);
     },

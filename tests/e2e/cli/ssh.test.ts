@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { buildCapstan, Child, capstanProgram, freePort, output, run, temporaryDirectory } from '@capstan/testbed';
 import { describeUnless, describeWith, type ToolPaths } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -20,6 +20,31 @@ const problem = process.getuid?.() !== 0 ? 'only root has units with users of th
 /** A web page at port 8080 of the unit, without any program but Perl. */
 const pages = `use IO::Socket; my $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 8080, Listen => 5, ReuseAddr => 1) or die;
 while (my $c = $s->accept) { my $l = <$c>; print $c "HTTP/1.0 200 OK\\r\\n\\r\\npage of the unit\\n"; close $c }`;
+
+/** As editors do it: looks at the machine, installs a server unless it is there, starts it unless it runs, and prints its port. */
+const installScript = `set -e
+folder=$HOME/.editor-server
+if [ ! -e $folder/server ]; then
+  echo "platform==$(uname -s)=="
+  mkdir -p $folder
+  cat > $folder/server <<'END'
+#!/usr/bin/perl
+use IO::Socket; $| = 1;
+my $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 0, Listen => 5) or die;
+print "listening on ", $s->sockport, "\\n";
+while (my $c = $s->accept) { my $l = <$c>; print $c "HTTP/1.0 200 OK\\r\\n\\r\\nserver of the editor\\n"; close $c }
+END
+  chmod +x $folder/server
+  echo "installed==1=="
+fi
+if ! kill -0 "$(cat $folder/pid 2>/dev/null)" 2>/dev/null; then
+  nohup $folder/server > $folder/log 2>&1 < /dev/null &
+  echo $! > $folder/pid
+fi
+while ! grep -q listening $folder/log; do sleep 0.05; done
+echo "listeningOn==$(sed -n 's/listening on //p' $folder/log)=="
+echo "exitCode==0=="
+`;
 
 /** The answer to a request for a page, over a connection that a SOCKS5 proxy makes. */
 async function throughSocks(proxy: number, host: string, port: number): Promise<string> {
@@ -79,6 +104,8 @@ const suite = (tools: ToolPaths<(typeof needs)[number]>): void => {
       async () => expect(await capstan(['wait', 'web', '--for', 'running', '--timeout', '20'])).toMatchObject({ code: 0 }),
       patience,
     );
+    // Units go on when their agent ends.
+    stack.defer(async () => expect(await capstan(['rm', '--force', 'web'])).toMatchObject({ code: 0 }));
     const { code, stdout } = await capstan(['ssh', 'config']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^Host \*\.capstan\n/)]);
     writeFileSync(configuration, stdout);
@@ -144,16 +171,21 @@ const suite = (tools: ToolPaths<(typeof needs)[number]>): void => {
       code: 0,
     });
     expect(readFileSync(directory.join('by-sftp')).equals(bytes)).toBe(true);
-    await put(tools.rsync, 'rsync');
-    const rsync = (...args: string[]) =>
-      run(tools.rsync, ['-a', '--rsync-path=/tmp/rsync', '-e', `ssh -F ${configuration}`, ...args], options);
+    // From the package of Debian it is a script beside the program and its libraries, which are not in the unit.
+    const [program = tools.rsync] = globSync(`${tools.rsync}.tree/usr/bin/rsync`);
+    await put(program, 'rsync');
+    expect(await capstan(['ssh', 'web', '--', 'mkdir /tmp/libraries'])).toMatchObject({ code: 0 });
+    for (const library of globSync(`${tools.rsync}.tree/usr/lib/*/lib*.so*`))
+      await put(realpathSync(library), `libraries/${basename(library)}`);
+    const there = '--rsync-path=LD_LIBRARY_PATH=/tmp/libraries /tmp/rsync';
+    const rsync = (...args: string[]) => run(tools.rsync, ['-a', there, '-e', `ssh -F ${configuration}`, ...args], options);
     expect(await rsync('tree/', 'web.capstan:/tmp/synced')).toMatchObject({ code: 0, stderr: '' });
     expect(await rsync('web.capstan:/tmp/synced/', 'synced')).toMatchObject({ code: 0, stderr: '' });
     expect(readFileSync(join(directory.path, 'synced/inner/data')).equals(bytes)).toBe(true);
     // As a remote shell of its own, without any configuration.
     const plain = await run(
       tools.rsync,
-      ['-a', '--rsync-path=/tmp/rsync', '-e', `${process.execPath} ${capstanProgram} ssh`, 'web:/tmp/synced/', 'again'],
+      ['-a', there, '-e', `${process.execPath} ${capstanProgram} ssh`, 'web:/tmp/synced/', 'again'],
       options,
     );
     expect(plain).toMatchObject({ code: 0, stderr: '' });
@@ -175,19 +207,35 @@ const suite = (tools: ToolPaths<(typeof needs)[number]>): void => {
     await forwarding.stop();
   });
 
-  test('a shell that reads a script, and ports through SOCKS of the same connection, as editors need them', async () => {
-    const socks = await freePort();
-    const words = ['-F', configuration, '-T', '-D', String(socks), '-o', 'ConnectTimeout=30', 'web.capstan', 'sh'];
-    const child = spawn('ssh', words, { stdio: 'pipe', env: { ...process.env, ...environment }, timeout: 30_000 });
-    let printed = '';
-    child.stdout.setEncoding('utf8').on('data', (part: string) => (printed += part));
-    child.stdin.write('set -e; echo "$((6*7)) $(uname -s)"; mkdir -p /tmp/editor; echo ready\n');
-    await vi.waitFor(() => expect(printed).toBe('42 Linux\nready\n'), patience);
-    await vi.waitFor(async () => expect(await throughSocks(socks, 'localhost', 8080)).toMatch(/page of the unit\n$/), patience);
-    await expect(throughSocks(socks, '10.0.0.1', 80)).rejects.toThrow('SOCKS');
-    child.stdin.end('exit 4\n');
-    const [code] = (await once(child, 'close')) as [number | null];
-    expect(code).toBe(4);
+  test('a shell that installs and starts a server, which is reached through SOCKS of the same connection: the steps of VS Code', async () => {
+    const connectAndInstall = async () => {
+      const socks = await freePort();
+      const words = ['-F', configuration, '-T', '-D', String(socks), '-o', 'ConnectTimeout=30', 'web.capstan', 'bash'];
+      const child = spawn('ssh', words, { stdio: 'pipe', env: { ...process.env, ...environment }, timeout: 30_000 });
+      let printed = '';
+      child.stdout.setEncoding('utf8').on('data', (part: string) => (printed += part));
+      child.stdin.write(installScript);
+      await vi.waitFor(() => expect(printed).toMatch(/exitCode==0==\n$/), patience);
+      const port = Number(/listeningOn==(\d+)==/.exec(printed)?.[1]);
+      return {
+        ...{ socks, port, printed },
+        leave: async () => {
+          child.stdin.end('exit 4\n');
+          return ((await once(child, 'close')) as [number | null])[0];
+        },
+      };
+    };
+    const first = await connectAndInstall();
+    expect(first.printed).toMatch(/^platform==Linux==\ninstalled==1==\n/);
+    const pages = await Promise.all([1, 2, 3].map(() => throughSocks(first.socks, '127.0.0.1', first.port)));
+    for (const page of pages) expect(page).toMatch(/server of the editor\n$/);
+    await expect(throughSocks(first.socks, '10.0.0.1', 80)).rejects.toThrow('SOCKS');
+    expect(await first.leave()).toBe(4);
+    // The server goes on without the connection, and the next one finds it.
+    const second = await connectAndInstall();
+    expect([second.printed.includes('installed'), second.port]).toEqual([false, first.port]);
+    expect(await throughSocks(second.socks, 'localhost', second.port)).toMatch(/server of the editor\n$/);
+    expect(await second.leave()).toBe(4);
   });
 
   test('says what is wrong: no such unit, no right to enter it', async () => {

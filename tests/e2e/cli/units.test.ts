@@ -87,6 +87,9 @@ describeUnless(needsRoot, 'capstan run on a real node', () => {
     expect((await capstan(['ps', '--all'])).stdout).not.toContain('volume-data');
     expect((await runUnit(['--no-upload', '-d', '--name', 'holder', '-v', 'data:/data:ro'], 'sleep', '600')).code).toBe(0);
     expect(await capstan(['wait', 'holder', '--for', 'running'])).toMatchObject({ code: 0 });
+    await capstan(['volume', 'create', 'unused', '--size', '64Mi']);
+    expect(await capstan(['volume', 'snapshot', 'unused'])).toMatchObject({ code: 2, stderr: expect.stringContaining('has no files yet') });
+    await capstan(['volume', 'rm', 'unused']);
     expect(await capstan(['volume', 'snapshot', 'data', 'before'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Ready') });
     expect((await capstan(['volume', 'snapshots', 'data'])).stdout).toMatch(/^NAME .*\nbefore +data +20\d\d-.* Ready /);
     expect((await capstan(['volume', 'cp', 'result', 'before:/'])).stderr).toContain('before is a snapshot');

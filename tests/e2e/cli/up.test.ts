@@ -85,19 +85,11 @@ describe('capstan up', () => {
     ]);
   });
 
-  test('restarts only the controller-manager when it is killed', async () => {
-    const server = childOf(up.pid, 'apiserver');
-    process.kill(childOf(up.pid, 'controller-manager'), 'SIGKILL');
-    await up.waitUntil('another one', () => (up.output.match(/\| controllers run against/g) ?? []).length === 2);
-    expect(up.output).toContain('controller-manager ended (SIGKILL), restarting it');
-    expect(childOf(up.pid, 'apiserver')).toBe(server);
-    expect(await ready()).toBe(true);
-  });
-
   test.each(processNames)('keeps the others serving when %s is killed, and shows it with capstan status', async (name) => {
     await up.waitUntil('all healthy', async () => [...(await processes()).values()].every(isFine));
     const before = await processes();
     process.kill(before.get(name)!.pid, 'SIGKILL');
+    if (name !== 'apiserver') expect(await ready()).toBe(true);
     await up.waitUntil(`another ${name}`, async () => {
       const now = (await processes()).get(name);
       return now !== undefined && now.restarts > before.get(name)!.restarts && isFine(now);
@@ -166,19 +158,6 @@ describe('capstan up', () => {
     await again.waitUntil('announced', () => again.output.includes('Capstan is ready'));
     again.signal('SIGINT');
     expect(await again.exited).toEqual({ code: 0, signal: null });
-  });
-
-  test('leaves no child behind when it is killed', async () => {
-    await using again = new Child('capstan up', [process.execPath, capstanProgram, 'up', '--data-dir', data, '--port', String(port)]);
-    const isRunning = () =>
-      ['| controllers run against', '| platform controllers run against'].every((line) => again.output.includes(line));
-    await again.waitUntil('controllers', isRunning);
-    const children = childrenOf(again.pid);
-    expect(children).toHaveLength(processNames.length);
-    await again.kill();
-    // It left its state behind.
-    expect((await capstan('status', '--data-dir', data)).code).toBe(12);
-    await expect.poll(() => children.filter(isAlive), { timeout: 15_000 }).toEqual([]);
   });
 });
 

@@ -33,7 +33,7 @@ describe("the command's package", () => {
     const files = (await output('tar', ['--list', '--file', home.join('capstan-0.1.0.tgz')])).trim().split('\n');
     const page = String.raw`(index\.html|third-party-licenses\.txt|mark\.svg|assets\/[\w.-]+\.(js|css))(\.gz|\.br)?`;
     const built = String.raw`lib\/[\w-]+\.js|generated\/\w+\.json|third-party-licenses\.txt|adapters\/\w+\/scripts\/[\w-]+\.sh|console\/${page}`;
-    const expected = new RegExp(String.raw`^package\/(package\.json|LICENSE|README\.md|bin\/capstan|dist\/(${built}))$`);
+    const expected = new RegExp(String.raw`^package\/(package\.json|LICENSE|README\.md|bin\/(capstan|start\.mjs)|dist\/(${built}))$`);
     expect(files.filter((file) => !expected.test(file))).toEqual([]);
     expect(files).toEqual(expect.arrayContaining(['package/bin/capstan', 'package/dist/lib/main.js', 'package/dist/generated/types.json']));
   });

@@ -28,6 +28,8 @@ await describeWith(['clientgo-probe'], "client-go's streams through the tunnel o
     await vi.waitFor(async () => expect((await capstan('ws', 'use', 'root:main:default')).code).toBe(0), patience);
     expect(await capstan('offering', 'create', 'small', '--cpu', '200m', '--memory', '128Mi')).toMatchObject({ code: 0 });
     await vi.waitFor(async () => expect((await capstan('offering', 'list')).stdout).toContain('small'), patience);
+    // Its files are a file system of their own, which the agent removes with it.
+    stack.defer(async () => expect(await capstan('rm', '--force', 'echo')).toMatchObject({ code: 0 }));
     const unit = ['--network', 'none', '-d', '--name', 'echo', '--', './probe', '-serve', '9000'];
     expect(await capstan('run', ...unit)).toMatchObject({ code: 0 });
     expect(await capstan('wait', 'echo', '--for', 'running')).toMatchObject({ code: 0 });

@@ -96,7 +96,6 @@ class FaultyOperation {
   readonly #hit = new Map<string, Placed>();
   /** How often each program had begun before. */
   readonly #counts = new Map<string, number>();
-  #isHurried = false;
   #members: ReadonlyMap<string, 'controller' | 'compute'> = new Map();
 
   constructor(world: SlurmWorld, fault: SlurmFault, { name, type }: { readonly name: string; readonly type: Type }) {
@@ -107,9 +106,14 @@ class FaultyOperation {
   }
 
   async run(begin: () => Promise<void>): Promise<void> {
+    const { deadline } = this.#fault;
     this.#holdAll();
-    await this.#hurry();
-    if (this.#type === 'decommission') return this.#remove(begin);
+    if (deadline !== undefined) await this.#world.hurry(deadline);
+    await (this.#type === 'decommission' ? this.#remove(begin) : this.#deploy(begin));
+    if (deadline !== undefined) await this.#world.rest();
+  }
+
+  async #deploy(begin: () => Promise<void>): Promise<void> {
     await begin();
     const first = await eventually('the plan', async () => (await this.#steps()) ?? undefined);
     for (const stage of [...new Set(first.map((step) => step.stage))].sort((one, other) => one - other)) {
@@ -158,19 +162,15 @@ class FaultyOperation {
   async #held(steps: readonly Placed[], begin: () => Promise<void>): Promise<void> {
     const { mark, deadline } = this.#fault;
     if (mark !== undefined) for (const { machine, program } of steps) machine.set(`${mark}-${program}`);
-    await this.#hurry();
     await begin();
     for (const { machine, program, id } of steps)
       await eventually(`${id} begins`, async () => machine.count(`begin ${program}`) > this.#before(machine, program!) || undefined);
     if (this.#type === 'deploy') await this.#world.pause(this.#instance, true);
-    if (deadline !== undefined) {
+    if (deadline !== undefined)
       await eventually('the deadline', async () => {
         await this.#look();
         return steps.every(({ id }) => this.#seen.get(id)!.reasons.size > 0) || undefined;
       });
-      await this.#world.rest();
-      this.#isHurried = false;
-    }
     await this.#inject(machinesOf(steps));
     for (const { machine, program } of steps) machine.unset(`hold-${program}`);
     await this.#recover(steps);
@@ -198,14 +198,6 @@ class FaultyOperation {
       await this.#inject(machinesOf(steps));
     } else await Promise.all([beginAndPause(), this.#inject(machinesOf(steps))]);
     await this.#recover(steps);
-  }
-
-  /** Tasks that are made from now on have the deadline of the fault, if it has one. */
-  async #hurry(): Promise<void> {
-    const { deadline } = this.#fault;
-    if (deadline === undefined || this.#isHurried) return;
-    await this.#world.hurry(deadline);
-    this.#isHurried = true;
   }
 
   async #inject(machines: readonly Machine[]): Promise<void> {

@@ -9,7 +9,10 @@ import {
   appKind,
   appMemberKind,
   appOperationKind,
+  type NodeTask,
   newObject,
+  nodeNamespace,
+  nodeTaskKind,
 } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery/objects';
@@ -116,7 +119,7 @@ export class SlurmWorld implements AsyncDisposable {
 
   // Deadlines.
 
-  /** From now on, tasks have this deadline instead of their own. */
+  /** From now on, the first tasks of steps have this deadline instead of their own. Their names end with the number of the attempt. */
   async hurry(deadline: string): Promise<void> {
     const patch = `Object{spec: Object.spec{deadline: "${deadline}"}}`;
     const rules = [{ apiGroups: ['fleet.capstan.dev'], apiVersions: ['*'], resources: ['nodetasks'], operations: ['CREATE'] }];
@@ -126,6 +129,7 @@ export class SlurmWorld implements AsyncDisposable {
       matchConstraints: { resourceRules: rules },
       matchConditions: [
         { name: 'step', expression: "has(object.metadata.labels) && 'apps.capstan.dev/operation' in object.metadata.labels" },
+        { name: 'first', expression: "object.metadata.name.endsWith('-1')" },
       ],
       failurePolicy: 'Fail',
       reinvocationPolicy: 'Never',
@@ -135,10 +139,25 @@ export class SlurmWorld implements AsyncDisposable {
     await this.plane.platform.resource(policies).create({ apiVersion, kind: 'MutatingAdmissionPolicy', metadata, spec } as KubeObject);
     const binding = { apiVersion, kind: 'MutatingAdmissionPolicyBinding', metadata, spec: { policyName: hurry } };
     await this.plane.platform.resource(policyBindings).create(binding as KubeObject);
+    await eventually('hurry', async () => (await this.#deadlineOfTasks()) === deadline || undefined);
   }
 
   async rest(): Promise<void> {
+    const hurried = await this.#deadlineOfTasks();
     for (const kind of [policyBindings, policies]) await this.plane.platform.resource(kind).delete(hurry);
+    await eventually('rest', async () => (await this.#deadlineOfTasks()) !== hurried || undefined);
+  }
+
+  /** The deadline that a task would have that is created now. */
+  async #deadlineOfTasks(): Promise<string> {
+    const metadata = {
+      name: 'how-long-1',
+      namespace: nodeNamespace(this.machines.compute.name),
+      labels: { 'apps.capstan.dev/operation': 'none' },
+    };
+    const task = newObject(nodeTaskKind, { metadata, spec: { type: 'gpu.inspect', gpuInspect: {} } } as never) as NodeTask;
+    const { spec } = await this.plane.platform.resource<NodeTask>(nodeTaskKind).in(metadata.namespace).create(task, { dryRun: true });
+    return spec.deadline;
   }
 
   // The cluster.

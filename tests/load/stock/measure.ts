@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type GPUUnit, gpuUnitKind, type NodeUnit, newObject, nodeUnitKind, type Offering, offeringKind } from '@capstan/api';
 import { type Client, isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
@@ -6,6 +7,9 @@ import { ControlPlane } from '../agents/control-plane.ts';
 import { Latencies } from '../measure/latencies.ts';
 import type { Measurement } from '../profiles/profile.ts';
 import { makeProject, until } from './project.ts';
+
+/** In milliseconds. */
+const rest = 1_000;
 
 /** Starts of units one after the other, from the request that creates a GPUUnit to the first thing that its program does: without stock, and from stock. */
 export async function measureStock({ count = 20 }: { readonly count?: number | undefined }): Promise<Measurement[]> {
@@ -30,6 +34,8 @@ export async function measureStock({ count = 20 }: { readonly count?: number | u
   for (let number = 0; number <= count; number++)
     for (const offering of ['cold', 'warm'] as const) {
       await until('the stock is ready', () => isReady(plane.platform, 2));
+      // The node may still be cleaned after the last unit.
+      await sleep(rest);
       const time = await startOne(tenant, { name: `${offering}-${number}`, offering });
       if (number > 0) runs[offering].add(time);
     }

@@ -6,6 +6,6 @@ import { Pool } from '../client/pool.ts';
 const { address, path } = workerData as { address: Connection; path: string };
 using pool = await Pool.open(address, 8);
 const request = requestText({ method: 'GET', path, token: address.token });
-await pool.run({ clients: 8, count: 2_000, seconds: 20 }, () => request);
-const { latencies } = await pool.run({ clients: 8, count: 10_000, seconds: 60 }, () => request);
+await pool.run({ clients: 8, count: 20_000, seconds: 20 }, () => request);
+const { latencies } = await pool.run({ clients: 8, count: 40_000, seconds: 60 }, () => request);
 parentPort!.postMessage({ p50: latencies.quantile(0.5), p99: latencies.quantile(0.99) });

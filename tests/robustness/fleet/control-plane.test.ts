@@ -93,5 +93,7 @@ describeUnless(await HostNetwork.problem(), 'nodes without their control plane',
     expect([starts(n1, 'before'), starts(n2, 'pending')]).toEqual([1, 1]);
     await fleet.state('n1', 'True');
     await fleet.state('n2', 'True');
+    for (const node of ['n1', 'n2'])
+      expect(await fleet.reason(node, 'Reachable', 'ControlPlaneRestored')).toContain('the control plane was restored from a snapshot');
   });
 });

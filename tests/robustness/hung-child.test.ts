@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { buildCapstan, Child, capstanProgram, freePort, run, temporaryDirectory } from '@capstan/testbed';
+import { expect, test } from 'vitest';
+
+await buildCapstan();
+
+/** A process that has ended keeps its entry until somebody reaps it. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** Lets the event loop of a process of Node spin for ever, through its inspector, which a signal opens. */
+async function hang(pid: number, outputOf: () => string): Promise<void> {
+  process.kill(pid, 'SIGUSR1');
+  await expect.poll(() => outputOf()).toMatch(/Debugger listening on ws:/);
+  const socket = new WebSocket(/Debugger listening on (ws:\S+)/.exec(outputOf())![1]!);
+  await new Promise((resolve, reject) => {
+    socket.addEventListener('open', resolve);
+    socket.addEventListener('error', reject);
+  });
+  socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression: 'setImmediate(() => { for (;;); })' } }));
+  await new Promise((resolve) => socket.addEventListener('message', resolve, { once: true }));
+  socket.close();
+}
+
+test('a child whose event loop hangs ends with its supervisor when that is killed, as do all others, and frees the port', async () => {
+  using directory = temporaryDirectory('hung');
+  const port = await freePort();
+  const data = directory.join('data');
+  const status = () => run(process.execPath, [capstanProgram, 'status', '--data-dir', data, '--output', 'json'], { timeout: 30_000 });
+  await using up = new Child('capstan up', [process.execPath, capstanProgram, 'up', '--data-dir', data, '--port', String(port)], {
+    environment: { NODE_OPTIONS: '--inspect-port=0' },
+  });
+  const isRunning = () => ['| controllers run against', '| platform controllers run against'].every((line) => up.output.includes(line));
+  await up.waitUntil('controllers', isRunning);
+  const { processes } = JSON.parse((await status()).stdout) as { processes: { name: string; pid: number }[] };
+  const server = processes.find(({ name }) => name === 'apiserver')!.pid;
+  await hang(server, () => up.output);
+  expect(processes.filter(({ pid }) => !isAlive(pid))).toEqual([]);
+  await up.kill();
+  // It left its state behind.
+  expect((await status()).code).toBe(12);
+  await expect.poll(() => processes.filter(({ pid }) => isAlive(pid)), { timeout: 30_000 }).toEqual([]);
+  await using next = createServer();
+  await once(next.listen(port, '127.0.0.1'), 'listening');
+});
