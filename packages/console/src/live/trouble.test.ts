@@ -43,7 +43,7 @@ beforeEach(async () => {
   });
   page = await startSuite({
     connection: api.connection,
-    limits: { live: { longestWait: 100, waiting: 4 << 20, heartbeat: 200, patience: 2_000 } },
+    limits: { live: { longestWait: 100, waiting: 4 << 20, heartbeat: 3_000, patience: 2_000 } },
   });
   await page.signIn('token');
 });
