@@ -9,6 +9,7 @@ export { Backoff, type BackoffLimits, type BackoffOptions, backoffAfter } from '
 export { BoundedMap } from './bounded/bounded-map.ts';
 export { type CheckOptions, type CheckResult, checkObject, checkObjectInParts } from './codec/check.ts';
 export { applySchemaDefaults } from './codec/defaults.ts';
+export { endOfString } from './codec/depth.ts';
 export { CodecError, cannotBeHandled, type KindOfBody, strictDecodingMessage, unrecognizedBody } from './codec/error.ts';
 export { parseExact } from './codec/exact.ts';
 export { goTypeName } from './codec/go-type.ts';
@@ -16,7 +17,7 @@ export { parseJson, parseJsonInParts, readTypeMeta, type TypeMeta, typeMetaError
 export { parseInParts, stringifyInParts } from './codec/json-parts.ts';
 export { checkLiterals, markedProblem, markLiterals, unmarked } from './codec/literals.ts';
 export { hasMoreValues, hasWideObject } from './codec/values.ts';
-export { parseYaml, parseYamlStrictly, yamlDuplicates } from './codec/yaml.ts';
+export { parseYaml, parseYamlInParts, parseYamlStrictly, type StrictYaml, yamlDuplicates } from './codec/yaml.ts';
 export type { FieldError, FieldErrorType } from './field/error.ts';
 export * as fieldError from './field/error.ts';
 export { FieldPath } from './field/path.ts';

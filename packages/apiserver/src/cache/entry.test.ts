@@ -24,6 +24,8 @@ test('any object survives a round trip through the store', () => {
       const whole = { ...JSON.parse(JSON.stringify(rest)), kind: 'K', apiVersion: 'g/v1', metadata: { name: 'n', labels } };
       const back = JSON.parse(servedText('root//x', storedText(whole), 7));
       expect(back).toEqual({ ...whole, metadata: { ...whole.metadata, resourceVersion: '7' } });
+      const { kind, apiVersion, metadata } = back;
+      expect(CacheEntry.stored('root//x', storedText(whole), 7).parseHead()).toEqual({ kind, apiVersion, metadata });
     }),
   );
 });

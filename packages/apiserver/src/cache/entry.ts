@@ -1,5 +1,5 @@
 import { type ClusterId, clusterAnnotation, rootCluster } from '@capstan/api';
-import { asJson, type JsonObject, type KubeObject, type Parts, parseExact, stringifyInParts } from '@capstan/machinery';
+import { asJson, endOfString, type JsonObject, type KubeObject, type Parts, parseExact, stringifyInParts } from '@capstan/machinery';
 import { clusterOfKey } from './key.ts';
 
 /** One version of one object in memory: its text, built once, and the parts of it parsed on demand. The object passed its schema before it was stored. */
@@ -47,6 +47,12 @@ export class CacheEntry<T extends KubeObject = KubeObject> {
     return parseExact(this.text) as unknown as T;
   }
 
+  /** Its kind, version and metadata, without the rest, which may be long. Only of stored objects. */
+  parseHead(): Pick<T, 'kind' | 'apiVersion' | 'metadata'> {
+    const end = endOfObject(this.text, this.text.indexOf(metadataStart) + metadataStart.length);
+    return parseExact(`${this.text.slice(0, end + 1)}}`) as unknown as T;
+  }
+
   #kept(): T | undefined {
     const known = this.#object;
     return known instanceof WeakRef ? known.deref() : known;
@@ -59,10 +65,25 @@ export class CacheEntry<T extends KubeObject = KubeObject> {
 
 export const noLabels: Readonly<Record<string, string>> = Object.freeze({});
 
+const metadataStart = '"metadata":{';
 const emptyRevision = '"resourceVersion":""';
 const revisionMark = '"resourceVersion":"';
 const metadataMark = `"metadata":{${revisionMark}`;
 const annotationsMark = ',"annotations":{';
+
+/** The index of the brace that closes the object whose content starts here. */
+function endOfObject(text: string, start: number): number {
+  let depth = 1;
+  for (let at = start; ; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    else if (code === brace) depth++;
+    else if (code === closingBrace && --depth === 0) return at;
+    else if (Number.isNaN(code)) throw new Error('a stored object has no end of its metadata');
+  }
+}
+
+const [quote, brace, closingBrace] = [0x22, 0x7b, 0x7d];
 
 /**
  * The text as clients see it. The store holds it with an empty revision, which is only known after the commit, and without its

@@ -2,6 +2,7 @@ import type { RuleChecker, Strategy, StrategyContext, ValidatedChange } from '@c
 import {
   asJson,
   type CompiledSchema,
+  copyJson,
   type FieldError,
   FieldPath,
   fieldError,
@@ -72,7 +73,7 @@ function onlyStatus(object: KubeObject, old: KubeObject): void {
   const { status } = object;
   const { managedFields, resourceVersion } = object.metadata;
   for (const key of Object.keys(object)) delete object[key];
-  Object.assign(object, structuredClone(old));
+  Object.assign(object, copyJson(asJson(old)));
   if (managedFields === undefined) delete object.metadata.managedFields;
   else object.metadata.managedFields = managedFields;
   if (resourceVersion !== undefined) object.metadata.resourceVersion = resourceVersion;

@@ -8,12 +8,16 @@ const mostValues = 100_000;
 /** Fields of one object: JavaScript lists the names of more fields than these in one step that takes long. */
 const mostFields = 20_000;
 
+/** In bytes: to look at all of a longer body takes a millisecond or more. */
+const longBody = 512 << 10;
+
 /** Reads the body of a write. */
 export async function bodyOf(exchange: Exchange): Promise<Buffer> {
   const bytes = await exchange.body(bodyLimit);
   if (isJson(bytes)) {
     if (hasMoreValues(bytes, mostValues))
       throw status.requestTooLarge(`the body has more than ${mostValues} fields and items, which is the limit`);
+    if (bytes.length > longBody) await exchange.client?.turn();
     if (hasWideObject(bytes, mostFields))
       throw status.requestTooLarge(`an object in the body has more than ${mostFields} fields, which is the limit`);
   }

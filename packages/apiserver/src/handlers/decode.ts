@@ -18,7 +18,7 @@ import {
   type Parts,
   parseApiVersion,
   parseJsonInParts,
-  parseYamlStrictly,
+  parseYamlInParts,
   readTypeMeta,
   status,
   strictDecodingMessage,
@@ -154,7 +154,7 @@ function* parseBody(body: Body, expected: Expected, catalog: Catalog): Parts<Par
     case 'application/yaml': {
       let duplicates: string | undefined;
       const read = function* (): Parts<Json> {
-        const parsed = parseYamlStrictly(body.bytes.toString());
+        const parsed = yield* parseYamlInParts(body.bytes.toString());
         duplicates = parsed.duplicates;
         yield;
         readTypeMeta(parsed.value);

@@ -12,8 +12,9 @@ import {
   mergePatch,
   type ObjectType,
   type Parts,
-  parseYamlStrictly,
+  parseYamlInParts,
   StatusError,
+  type StrictYaml,
   status,
   strategicMergePatch,
   strictDecodingMessage,
@@ -24,7 +25,7 @@ import type { RequestContext } from '../registry/context.ts';
 import { resetFieldsOf } from '../registry/reset-fields.ts';
 import type { Resource } from '../registry/resource.ts';
 import type { Changed } from '../registry/update.ts';
-import { asText, checked } from './decode.ts';
+import { asText, checked, checkedInParts } from './decode.ts';
 import { cutIntegers } from './patch-integers.ts';
 import { misfit, unreadable } from './patch-misfit.ts';
 import { patchProblems } from './patch-problems.ts';
@@ -61,8 +62,8 @@ interface Patch {
 }
 
 /** Returns a function that applies the patch to an object. Only server-side apply works without an object. */
-export function patched(context: RequestContext, patch: Patch): (old: KubeObject | undefined) => Changed | Promise<Changed> {
-  if (patch.kind === 'apply') return applied(context, patch);
+export async function patched(context: RequestContext, patch: Patch): Promise<(old: KubeObject | undefined) => Changed | Promise<Changed>> {
+  if (patch.kind === 'apply') return applied(context, patch, await context.pace().run(parseConfig(patch.bytes.toString())));
   return (old) => context.pace().run(changed(context, patch, asJson(old!)));
 }
 
@@ -132,7 +133,7 @@ function* read(result: JsonObject, patch: Patch, reading: Reading): Parts<KubeOb
   result['metadata'] ??= {};
   let problems: readonly string[];
   try {
-    problems = kind === 'strategic' ? fitted(result, resource) : checked(result, resource);
+    problems = yield* kind === 'strategic' ? fitted(result, resource) : checkedInParts(result, resource);
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error;
     throw reading.refuse(readingProblem(error));
@@ -145,11 +146,11 @@ function* read(result: JsonObject, patch: Patch, reading: Reading): Parts<KubeOb
 const readingProblem = ({ message }: StatusError): string => message.replace(/^.*?cannot be handled as a [^:]*: /, '');
 
 /** Decodes the value as its kind, with integers truncated to fit. */
-function fitted(value: JsonObject, resource: Resource): readonly string[] {
+function* fitted(value: JsonObject, resource: Resource): Parts<readonly string[]> {
   try {
-    return checked(value, resource);
+    return yield* checkedInParts(value, resource);
   } catch (error) {
-    if (resource.custom === undefined && cutIntegers(value, resource.type)) return checked(value, resource);
+    if (resource.custom === undefined && cutIntegers(value, resource.type)) return yield* checkedInParts(value, resource);
     throw error;
   }
 }
@@ -197,8 +198,11 @@ function invalidPatch(text: string, why: string): StatusError {
   ]);
 }
 
-function applied(context: RequestContext, { bytes, settings, resource }: Patch): (old: KubeObject | undefined) => Promise<Changed> {
-  const { config, duplicates } = parseConfig(bytes.toString());
+function applied(
+  context: RequestContext,
+  { settings, resource }: Patch,
+  { config, duplicates }: Config,
+): (old: KubeObject | undefined) => Promise<Changed> {
   return async (old) => {
     const pace = context.pace();
     const parts = applyInParts({
@@ -218,7 +222,7 @@ function applied(context: RequestContext, { bytes, settings, resource }: Patch):
     if (pausing !== undefined) await pausing;
     if (duplicates !== undefined) reportDuplicates(duplicates, settings, context);
     try {
-      fitted(asJson(object), resource);
+      await pace.run(fitted(asJson(object), resource));
     } catch (error) {
       const isOurs = resource.custom === undefined && error instanceof StatusError && error.code === 400;
       if (!isOurs) throw error;
@@ -242,10 +246,15 @@ function reportDuplicates(duplicates: string, { validation }: WriteSettings, con
   if (validation === 'Warn') for (const line of duplicates.split('\n').slice(1)) context.warn(line.trim());
 }
 
-export function parseConfig(text: string): { readonly config: KubeObject; readonly duplicates: string | undefined } {
-  let parsed: ReturnType<typeof parseYamlStrictly>;
+interface Config {
+  readonly config: KubeObject;
+  readonly duplicates: string | undefined;
+}
+
+export function* parseConfig(text: string): Parts<Config> {
+  let parsed: StrictYaml;
   try {
-    parsed = parseYamlStrictly(text);
+    parsed = yield* parseYamlInParts(text);
   } catch (error) {
     if (error instanceof CodecError) throw status.badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`);
     throw error;

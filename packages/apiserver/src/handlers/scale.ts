@@ -168,10 +168,10 @@ async function patchedScale(exchange: Exchange, context: RequestContext, { resou
   // A scale is patched as an object of its own kind.
   const { custom: _, ...scaled } = resource;
   const scales = { ...scaled, kind: sub.kind, groupVersion: sub.groupVersion, type: sub.type! };
-  const patch = patched(context, { kind, bytes, settings, resource: scales, type: sub.type });
+  const patch = await patched(context, { kind, bytes, settings, resource: scales, type: sub.type });
   const change = async (current: KubeObject): Promise<KubeObject> => (await patch(current)).object;
   if (kind !== 'apply') return { settings, change };
-  const { config } = parseConfig(bytes.toString());
+  const { config } = await context.pace().run(parseConfig(bytes.toString()));
   const apply = async (old: KubeObject, mapping: ScaleMapping): Promise<KubeObject> => {
     // Validates the configuration as a scale.
     checkName(await change({ ...config, metadata: {} }), context.info.name);

@@ -124,7 +124,7 @@ export async function handlePatch(serving: Serving, exchange: Exchange, context:
   const settings = settingsFrom(context, options);
   const { namespace, name, subresource } = context.info;
   const target = { resource, namespace, name };
-  const patch = patched(context, { kind, bytes, settings, resource, type });
+  const patch = await patched(context, { kind, bytes, settings, resource, type });
   const current = cachedEntry(serving, context, target) ?? (await storedEntry(serving, context, target));
   // A change to a built-in object is stored under its name and replaces it from then on.
   const base =
@@ -194,7 +194,9 @@ function answer(
   if (exchange.isRecorded) exchange.written = { name: key.slice(key.lastIndexOf('/') + 1), resourceVersion: String(revision) };
   const reply = (): void =>
     send(exchange, context, { code: written.created ? 201 : 200, body: shaperFor(resource, wanted, context).one(written.entry), wanted });
-  return readable(resource, [written.entry])?.then(reply) ?? reply();
+  // One commit ends many writes.
+  const waiting = readable(resource, [written.entry]) ?? context.turns?.goOn?.();
+  return waiting?.then(reply) ?? reply();
 }
 
 /** The namespace is in the path; a body may omit it but not name another. */

@@ -12,6 +12,8 @@ function tooLarge(limit: number): Error {
 
 /** Shorter responses are not counted. */
 const uncounted = 256 << 10;
+/** Parts of longer bodies are read in turn. */
+const longBody = 64 << 10;
 
 function refusal(): Answer {
   const { code, status: body } = tooMuchUnread();
@@ -105,6 +107,12 @@ export abstract class BaseExchange {
     this.sent = counted.body;
     if (this.keeper?.holds === true) this.keeper.hold(() => this.#respondLater(counted));
     else this.respond(counted);
+    this.#afterRead();
+  }
+
+  /** More is read when it is the turn of the client. */
+  #afterRead(): void {
+    this.#client?.beforeReading(this.connection);
   }
 
   /** Counts a long response until it is read. Reads are rejected if too much is unread; other requests have had their effect already. */
@@ -144,7 +152,8 @@ export abstract class BaseExchange {
   protected async receiving(stream: IncomingMessage | ServerHttp2Stream, declared: string | undefined, limit: number): Promise<Buffer> {
     if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    collect(stream, { limit, account: this.bodyBytes }, { resolve, reject });
+    const onData = Number(declared) > longBody ? () => this.#afterRead() : undefined;
+    collect(stream, { limit, account: this.bodyBytes, onData }, { resolve, reject });
     this.#refuseBody = reject;
     try {
       this.received = await promise;
@@ -182,7 +191,11 @@ const workspacePrefix = '/clusters/';
 /** Collects a body from the readable side of either protocol. */
 function collect(
   stream: IncomingMessage | ServerHttp2Stream,
-  { limit, account }: { readonly limit: number; readonly account: ByteAccount | undefined },
+  {
+    limit,
+    account,
+    onData,
+  }: { readonly limit: number; readonly account: ByteAccount | undefined; readonly onData: (() => void) | undefined },
   { resolve, reject }: { resolve: (body: Buffer) => void; reject: (error: Error) => void },
 ): void {
   const chunks: Buffer[] = [];
@@ -199,6 +212,7 @@ function collect(
     if (account?.take(chunk.length) === false)
       return refuse(status.tooManyRequests('too much data is being received from you, please try again later', 1));
     chunks.push(chunk);
+    onData?.();
   });
   stream.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
   stream.on('error', (error) => reject(status.badRequest(`the body of the request could not be read: ${error.message}`)));

@@ -56,6 +56,9 @@ export class Connection {
   isKnown = false;
   /** The tenant whose requests came last. */
   owner = '';
+  /** Whether requests of several tenants came, as from a proxy. */
+  #isMixed = false;
+  #isHeld = false;
   /** Of the last request of its owner. */
   readonly last: { authorization: string | undefined; url: string } = { authorization: undefined, url: '' };
   readonly #onOwner: ConnectionOptions['onOwner'];
@@ -101,7 +104,28 @@ export class Connection {
 
   belongsTo(owner: string, most: number): void {
     this.#onOwner(this, owner, most);
+    if (this.owner !== '') this.#isMixed = true;
     this.owner = owner;
+  }
+
+  /** Leaves further requests in the kernel. Those of other tenants must not wait with them. */
+  hold(): boolean {
+    if (this.#isHeld || this.#isMixed || handleOf(this.#raw)?.readStop === undefined) return false;
+    this.#isHeld = true;
+    // HTTP/2 sessions read again whenever they have written.
+    if (this.#session === undefined) this.#stopReading();
+    else setImmediate(() => this.#stopReading());
+    return true;
+  }
+
+  #stopReading(): void {
+    if (this.#isHeld) handleOf(this.#raw)?.readStop?.();
+  }
+
+  release(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    handleOf(this.#raw)?.readStart?.();
   }
 
   /** The handshake is complete. */
@@ -230,11 +254,21 @@ export class Connection {
   }
 }
 
+/** The handle beneath a TLS socket. Node has no public way to it. */
+interface Handle {
+  readonly writeQueueSize?: number;
+  readStart?(): void;
+  readStop?(): void;
+}
+
+function handleOf(raw: Socket): Handle | undefined {
+  return (raw as { readonly _handle?: Handle | null })._handle ?? undefined;
+}
+
 /**
- * Bytes that the kernel has not accepted yet. Only the handle beneath a TLS socket knows: Node's own timers for TLS sockets do
+ * Bytes that the kernel has not accepted yet. Only the handle knows: Node's own timers for TLS sockets do
  * not see progress in them. Without the handle, the client has to read a whole write within the time meant for any part of it.
  */
 function queuedBytes(raw: Socket, socket: TLSSocket): number {
-  const { _handle: handle } = raw as { readonly _handle?: { readonly writeQueueSize?: number } | null };
-  return handle?.writeQueueSize ?? socket.writableLength;
+  return handleOf(raw)?.writeQueueSize ?? socket.writableLength;
 }

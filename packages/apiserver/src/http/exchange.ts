@@ -25,6 +25,13 @@ export interface ByteAccount {
   give(bytes: number): void;
 }
 
+/** A connection that need not be read for a while. */
+export interface Holdable {
+  /** Stops reading it. False if that is not possible, or if it is held already. */
+  hold(): boolean;
+  release(): void;
+}
+
 /** The client that a request is served for, when that is known. */
 export interface ClientAccount {
   /** Those with the same name share what the server has. */
@@ -35,6 +42,10 @@ export interface ClientAccount {
   readonly unsent: ByteAccount;
   /** Resolves when work that may be long may run; undefined if it may at once. */
   start(): undefined | Promise<void>;
+  /** The same when a request goes on after it has waited for the store. */
+  goOn(): undefined | Promise<void>;
+  /** To be called when a request is answered, and for each part of a long body: the rest is read when it is the turn of the client. */
+  beforeReading(connection: Holdable): void;
   /** Resolves when a piece of long work for it may run. */
   turn(): Promise<void>;
   /** Does long work of many pieces, one after another for each tenant. */

@@ -123,7 +123,7 @@ class Reader {
 }
 
 function line(type: Kind, name: string, entry: CacheEntry): string {
-  const { kind, apiVersion, metadata } = entry.parse();
+  const { kind, apiVersion, metadata } = entry.parseHead();
   const slash = name.lastIndexOf('/');
   // Bound kinds are stored under a name with a suffix after a colon.
   const resource = name.slice(slash + 1).split(':', 1)[0];

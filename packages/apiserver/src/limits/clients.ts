@@ -1,5 +1,5 @@
 import { status } from '@capstan/machinery';
-import type { ByteAccount, ClientAccount } from '../http/exchange.ts';
+import type { ByteAccount, ClientAccount, Holdable } from '../http/exchange.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Line } from './line.ts';
 import { type ProcessorTime, timeWindow } from './processor-time.ts';
@@ -58,6 +58,8 @@ export class Clients {
         mostConnections,
         unsent: account,
         start: () => this.start(own),
+        goOn: () => this.#goOn(line),
+        beforeReading: (connection) => this.#beforeReading(line, connection),
         turn: () => work.turn(line),
         alone,
       };
@@ -89,10 +91,26 @@ export class Clients {
     return request.isLikeLast && work.hasRoomFor({ tenant }) ? work.turn({ tenant }) : undefined;
   }
 
+  /** While one tenant has the event loop for itself, its requests go on at once: waiting costs more than it is worth. */
+  #goOn(line: Line): undefined | Promise<void> {
+    const { time, work } = this.#options;
+    if (!time.isShared) return undefined;
+    if (this.#isOverShare(line.tenant, line.group)) return work.turn(line);
+    time.begin(line.tenant, line.group);
+    return undefined;
+  }
+
+  #beforeReading(line: Line, connection: Holdable): void {
+    const { time, work } = this.#options;
+    if (!time.isShared || !this.#isOverShare(line.tenant, line.group) || !connection.hold()) return;
+    work.read(line, () => connection.release());
+  }
+
   #isOverShare(tenant: string, group?: string): boolean {
     const { time } = this.#options;
-    if (group !== undefined && time.usedInWindow(group) >= perWindowOfGroup) return true;
-    return time.usedInWindow(tenant) >= (time.isShared ? perWindow.shared : perWindow.single);
+    if (!time.isShared)
+      return time.usedInWindow(tenant) >= perWindow.single || (group !== undefined && time.usedInWindow(group) >= perWindowOfGroup);
+    return time.usedLately(tenant) >= perWindow.shared || (group !== undefined && time.usedLately(group) >= perWindowOfGroup);
   }
 
   /** Charges a request that has had its turn. */

@@ -18,9 +18,10 @@ interface Usage {
   /** In milliseconds, as of `at`. */
   used: number;
   at: number;
-  /** In the window that began then. */
+  /** In the window that began then, and in the one before it. */
   windowAt: number;
   inWindow: number;
+  before: number;
   /** The use of its whole group, if it belongs to one. */
   group: Usage | undefined;
 }
@@ -83,6 +84,15 @@ export class ProcessorTime {
     return usage === undefined || usage.inWindow < 1 || this.#now() - usage.windowAt >= timeWindow ? 0 : usage.inWindow;
   }
 
+  /** The same, where the window ends now: one that has just begun forgets nobody. */
+  usedLately(tenant: string): number {
+    const usage = this.#tenants.get(tenant);
+    if (usage === undefined) return 0;
+    const age = (this.#now() - usage.windowAt) / timeWindow;
+    if (age >= 2) return 0;
+    return age >= 1 ? usage.inWindow * (2 - age) : usage.inWindow + usage.before * (1 - age);
+  }
+
   /** Whether several tenants use the event loop these days. If not, longer turns delay nobody, and cost less. */
   get isShared(): boolean {
     return this.#isShared || this.#changes >= manyChanges;
@@ -113,6 +123,7 @@ export class ProcessorTime {
     }
     usage.used += spent;
     if (now - usage.windowAt >= timeWindow) {
+      usage.before = now - usage.windowAt < 2 * timeWindow ? usage.inWindow : 0;
       usage.windowAt = now;
       usage.inWindow = 0;
     }
@@ -124,7 +135,7 @@ export class ProcessorTime {
     let usage = this.#tenants.get(tenant);
     if (usage === undefined) {
       if (this.#tenants.size >= manyTenants) this.#forget(now);
-      this.#tenants.set(tenant, (usage = { used: 0, at: now, windowAt: now, inWindow: 0, group: undefined }));
+      this.#tenants.set(tenant, (usage = { used: 0, at: now, windowAt: now, inWindow: 0, before: 0, group: undefined }));
     }
     return usage;
   }

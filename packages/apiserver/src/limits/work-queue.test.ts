@@ -58,6 +58,81 @@ describe('work that waits', () => {
   });
 });
 
+describe('work in long pieces', () => {
+  const pieces = async (): Promise<readonly string[]> => {
+    const { ledger, work, order } = stage();
+    for (let turn = 0; turn < 10; turn++) ledger.begin(turn % 2 === 0 ? '/greedy' : '/small');
+    const greedyWork = Promise.all(Array.from({ length: 3 }, () => work(greedy, 40)));
+    // A request that waits again and again, as one does for the store.
+    const smallWork = (async () => {
+      for (let turn = 0; turn < 4; turn++) {
+        await work(small, 1);
+        await setImmediate();
+      }
+    })();
+    await Promise.all([greedyWork, smallWork]);
+    return order;
+  };
+
+  it('pauses after each of them while tenants share the event loop, so that a request of another waits for one at most', async () => {
+    const order = await pieces();
+    expect(order.slice(0, 5)).toEqual(['/greedy', '/small', '/small', '/small', '/small']);
+    expect(order).toHaveLength(7);
+  });
+
+  it('is done without pauses while nobody else is there', async () => {
+    const { work, order } = stage();
+    const all = Promise.all(Array.from({ length: 3 }, () => work(greedy, 40)));
+    for (let turn = 0; turn < 6; turn++) await setImmediate();
+    expect(order).toHaveLength(3);
+    await all;
+  });
+});
+
+describe('connections that wait to be read', () => {
+  /** Two tenants have taken turns often enough. */
+  function shared() {
+    const staged = stage();
+    for (let turn = 0; turn < 10; turn++) staged.ledger.begin(turn % 2 === 0 ? '/greedy' : '/small');
+    const read: string[] = [];
+    const wait = (one: Line): void => staged.queue.read(one, () => read.push(one.tenant));
+    return { ...staged, read, wait };
+  }
+
+  it('are a few in each turn of the event loop, those of the tenant that has used the least time first', async () => {
+    const { queue, work, wait, read } = shared();
+    await work(greedy, 5);
+    for (let index = 0; index < 6; index++) wait(greedy);
+    wait(small);
+    await setImmediate();
+    expect(read).toEqual(['/small', '/greedy', '/greedy', '/greedy']);
+    await setImmediate();
+    expect([read.length, queue.unread]).toEqual([7, 0]);
+  });
+
+  it('are one in each turn while enough requests of their tenant wait', async () => {
+    const { work, wait, read, queue } = shared();
+    const all = Promise.all(Array.from({ length: 12 }, () => work(greedy, 10)));
+    for (let index = 0; index < 3; index++) wait(greedy);
+    wait(small);
+    const seen: number[] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      await setImmediate();
+      seen.push(read.length);
+    }
+    expect([read, seen, queue.unread]).toEqual([['/small', '/greedy', '/greedy', '/greedy'], [1, 2, 3, 4], 0]);
+    await all;
+  });
+
+  it('are all read at once when no tenant shares the event loop', async () => {
+    const { queue } = stage();
+    let read = 0;
+    for (let index = 0; index < 50; index++) queue.read(greedy, () => read++);
+    await setImmediate();
+    expect(read).toBe(50);
+  });
+});
+
 describe('large requests', () => {
   it('of one tenant run one after another, and do not wait for those of others', async () => {
     const { queue } = stage();
@@ -120,6 +195,26 @@ describe('processor time', () => {
     pass(5_000);
     expect(ledger.used('/a')).toBeCloseTo(4, 1);
     expect(ledger.usedInWindow('/a')).toBe(0);
+  });
+
+  it('is not forgotten when a new window begins, but little by little', () => {
+    const { ledger, pass, end } = clock();
+    const work = (milliseconds: number): void => {
+      ledger.begin('/a');
+      pass(milliseconds);
+      end();
+    };
+    work(8);
+    pass(4);
+    work(1);
+    // The window that began with the last piece ends where it began.
+    expect([ledger.usedInWindow('/a'), ledger.usedLately('/a')]).toEqual([1, 9]);
+    pass(5);
+    expect(ledger.usedLately('/a')).toBeCloseTo(5, 1);
+    pass(10);
+    expect(ledger.usedLately('/a')).toBeCloseTo(0.5, 1);
+    pass(10);
+    expect([ledger.usedLately('/a'), ledger.usedLately('/b')]).toEqual([0, 0]);
   });
 
   it('is shared as long as tenants take turns often', () => {

@@ -19,6 +19,15 @@ const usualTurn = { shared: 0.5, single: 3 };
 /** How many tenants are compared to find the one that has used the least. */
 const mostCompared = 64;
 
+/**
+ * In milliseconds: after a piece of work that took longer, its tenant pauses for as long while tenants share the event loop, up to the second number. Such a piece, an expression for
+ * example, cannot be interrupted, and a request of somebody else waits several times before it is answered: it should not find another such piece each time.
+ */
+const longPiece = { from: 15, longestPause: 100 };
+
+/** How many connections that wait are read in one turn of the loop while tenants share it: some 50 µs each, before their requests wait. */
+const readInOneTurn = 4;
+
 interface Waiting {
   readonly tenant: string;
   readonly ready: (() => void)[];
@@ -26,6 +35,10 @@ interface Waiting {
   /** Wait until the large request before them is done. */
   readonly large: (() => void)[];
   isBusy: boolean;
+  /** Its work waits for a moment, whatever it has used. */
+  isPaused: boolean;
+  /** Connections whose next request is not read yet, oldest first. */
+  readonly unread: (() => void)[];
 }
 
 /**
@@ -40,6 +53,7 @@ export class WorkQueue {
   readonly #now: () => number;
   readonly #tenants = new Map<string, Waiting>();
   #waiting = 0;
+  #unread = 0;
   #isWorking = false;
 
   constructor({
@@ -66,11 +80,20 @@ export class WorkQueue {
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.ready.push(resolve);
     this.#waiting++;
-    if (!this.#isWorking) {
-      this.#isWorking = true;
-      setImmediate(() => void this.#work());
-    }
+    this.#start();
     return promise;
+  }
+
+  /** Calls back when the server may read more from a connection of the tenant. Its request then waits for a turn like any other. */
+  read({ tenant }: Pick<Line, 'tenant'>, start: () => void): void {
+    this.#of(tenant).unread.push(start);
+    this.#unread++;
+    this.#start();
+  }
+
+  /** How many connections wait to be read. */
+  get unread(): number {
+    return this.#unread;
   }
 
   /** Whether one more may wait. */
@@ -105,20 +128,58 @@ export class WorkQueue {
     this.#forgetIfIdle(waiting);
   }
 
+  #start(): void {
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    setImmediate(() => void this.#work());
+  }
+
   async #work(): Promise<void> {
     // The event that is awaited below happens when all microtasks are done, but only if this is one.
     await Promise.resolve();
     let until = this.#endOfTurn();
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      this.#time.begin(next.tenant);
-      next.run();
-      // The work that follows from it happens in microtasks.
-      await new Promise<void>((resolve) => process.nextTick(resolve));
-      if (this.#now() < until) continue;
+    for (let next = this.#next(); next !== undefined || this.#unread > 0; next = this.#next()) {
+      if (next !== undefined) {
+        this.#time.begin(next.tenant);
+        const began = this.#now();
+        next.run();
+        // The work that follows from it happens in microtasks.
+        await new Promise<void>((resolve) => process.nextTick(resolve));
+        const ended = this.#now();
+        if (this.#time.isShared && ended - began > longPiece.from) this.#pause(next.tenant, ended - began);
+        if (ended < until) continue;
+      }
+      this.#readSome();
       await new Promise<void>((resolve) => setImmediate(resolve));
       until = this.#endOfTurn();
     }
     this.#isWorking = false;
+  }
+
+  #pause(tenant: string, milliseconds: number): void {
+    const waiting = this.#of(tenant);
+    waiting.isPaused = true;
+    const goOn = (): void => {
+      waiting.isPaused = false;
+      this.#forgetIfIdle(waiting);
+      this.#start();
+    };
+    setTimeout(goOn, Math.min(milliseconds, longPiece.longestPause));
+  }
+
+  /** Lets some connections be read in the next turn of the loop. One of them may be of a tenant whose requests wait already: they might wait for ever. */
+  #readSome(): void {
+    const most = this.#time.isShared ? readInOneTurn : Number.POSITIVE_INFINITY;
+    for (let read = 0; read < most && this.#unread > 0; read++) {
+      const tenant =
+        this.#least(({ unread, ready, first }) => unread.length > 0 && ready.length - first < most) ??
+        (read === 0 ? this.#least(({ unread }) => unread.length > 0) : undefined);
+      if (tenant === undefined) return;
+      const start = tenant.unread.shift()!;
+      this.#unread--;
+      this.#moveBack(tenant);
+      start();
+    }
   }
 
   #endOfTurn(): number {
@@ -127,17 +188,7 @@ export class WorkQueue {
   }
 
   #next(): { readonly tenant: string; readonly run: () => void } | undefined {
-    let least: Waiting | undefined;
-    let leastUsed = Number.POSITIVE_INFINITY;
-    let left = mostCompared;
-    for (const waiting of this.#tenants.values()) {
-      if (waiting.first === waiting.ready.length) continue;
-      if (left-- === 0) break;
-      const used = this.#time.used(waiting.tenant);
-      if (used >= leastUsed) continue;
-      leastUsed = used;
-      least = waiting;
-    }
+    const least = this.#least(({ ready, first, isPaused }) => first < ready.length && !isPaused);
     if (least === undefined) return undefined;
     const run = least.ready[least.first++]!;
     this.#waiting--;
@@ -145,20 +196,41 @@ export class WorkQueue {
       least.ready.splice(0, least.first);
       least.first = 0;
     }
-    // It goes to the end, so that all are compared in the end.
-    this.#tenants.delete(least.tenant);
-    this.#tenants.set(least.tenant, least);
-    this.#forgetIfIdle(least);
+    this.#moveBack(least);
     return { tenant: least.tenant, run };
+  }
+
+  /** The tenant that has used the least, of some that have something to do. */
+  #least(hasSome: (waiting: Waiting) => boolean): Waiting | undefined {
+    let least: Waiting | undefined;
+    let leastUsed = Number.POSITIVE_INFINITY;
+    let left = mostCompared;
+    for (const waiting of this.#tenants.values()) {
+      if (!hasSome(waiting)) continue;
+      if (left-- === 0) break;
+      const used = this.#time.used(waiting.tenant);
+      if (used >= leastUsed) continue;
+      leastUsed = used;
+      least = waiting;
+    }
+    return least;
+  }
+
+  /** It goes to the end, so that all are compared in the end. */
+  #moveBack(waiting: Waiting): void {
+    this.#tenants.delete(waiting.tenant);
+    this.#tenants.set(waiting.tenant, waiting);
+    this.#forgetIfIdle(waiting);
   }
 
   #of(tenant: string): Waiting {
     let waiting = this.#tenants.get(tenant);
-    if (waiting === undefined) this.#tenants.set(tenant, (waiting = { tenant, ready: [], first: 0, large: [], isBusy: false }));
+    if (waiting === undefined)
+      this.#tenants.set(tenant, (waiting = { tenant, ready: [], first: 0, large: [], isBusy: false, isPaused: false, unread: [] }));
     return waiting;
   }
 
-  #forgetIfIdle({ tenant, ready, first, large, isBusy }: Waiting): void {
-    if (!isBusy && large.length === 0 && first === ready.length) this.#tenants.delete(tenant);
+  #forgetIfIdle({ tenant, ready, first, large, isBusy, isPaused, unread }: Waiting): void {
+    if (!isBusy && !isPaused && large.length === 0 && first === ready.length && unread.length === 0) this.#tenants.delete(tenant);
   }
 }

@@ -10,6 +10,8 @@ const slice = 1;
 /** Gives turns to those who wait for one. */
 export interface Turns {
   turn(): Promise<void>;
+  /** A turn for an operation that goes on after it has waited for the store; undefined if it may at once. */
+  goOn?(): Promise<void> | undefined;
 }
 
 /**

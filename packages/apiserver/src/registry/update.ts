@@ -83,6 +83,8 @@ export async function update(backend: Backend, context: RequestContext, request:
       if (!(error instanceof StoreError) || error.code !== 'conflict') throw error;
       if (attempt === maxTries) throw status.conflict(request.resource, request.name, status.staleObject);
       current = await storedEntry(backend, context, request);
+      // Many changes of one object fail together, and would all be repeated in one turn of the event loop.
+      await context.turns?.goOn?.();
     }
   }
 }

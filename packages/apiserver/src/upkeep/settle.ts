@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { residentMemory } from './memory.ts';
@@ -29,8 +30,9 @@ const rounds = 8;
 export function settleMemory(signal: AbortSignal): { readonly freed: () => void } {
   let settled = { memory: 0, active: 0, isWhole: true };
   let resting = 0;
+  let isCollecting = false;
   let before = performance.eventLoopUtilization();
-  const timer = setInterval(() => {
+  const check = async (): Promise<void> => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
@@ -39,16 +41,30 @@ export function settleMemory(signal: AbortSignal): { readonly freed: () => void 
     const memory = residentMemory();
     if (memory === undefined) return;
     if (settled.active === 0) {
-      for (let round = 0; round < rounds; round++) collect();
+      await withPauses(rounds, collect);
       keepWarm();
     } else if (!settled.isWhole || memory > settled.memory + much) collect();
     else if (resting >= rest && (memory >= settled.memory * growth + least || now.active - settled.active >= work)) collect();
     else return;
     settled = { memory: residentMemory() ?? memory, active: now.active, isWhole: true };
+  };
+  const timer = setInterval(async () => {
+    if (isCollecting) return;
+    isCollecting = true;
+    await check();
+    isCollecting = false;
   }, interval);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   return { freed: () => void (settled.isWhole = false) };
+}
+
+/** Does something several times, and lets others run in between: all collections after the start together would keep a request waiting for half a second. */
+export async function withPauses(times: number, act: () => void): Promise<void> {
+  for (let time = 0; time < times; time++) {
+    act();
+    await setImmediate();
+  }
 }
 
 /**

@@ -43,7 +43,7 @@ export function* checkObjectInParts(value: JsonObject, type: ObjectType, options
   idle = undefined;
   let unknown: string[] | undefined;
   try {
-    unknown = yield* checker.check(value, type);
+    unknown = yield* checker.check(value, type, options.text !== undefined);
   } finally {
     idle = checker;
   }
@@ -60,6 +60,8 @@ const segment = { field: 0, index: 1, key: 2 } as const;
 class Checker {
   /** The number of object keys seen, at any depth. */
   keys = 0;
+  /** Whether keys of values that are not checked count: only then, they are looked at. */
+  #countsAll = true;
   #problems: string[] | undefined;
   #depth = 0;
   readonly #segments: (string | number)[] = [];
@@ -73,8 +75,9 @@ class Checker {
   /** The first value of the wrong type. As in Go, the walk continues: an error from a type's own UnmarshalJSON takes precedence. */
   #refused: CodecError | undefined;
 
-  *check(value: JsonObject, type: ObjectType): Parts<string[] | undefined> {
+  *check(value: JsonObject, type: ObjectType, countsAll: boolean): Parts<string[] | undefined> {
     this.keys = 0;
+    this.#countsAll = countsAll;
     this.#problems = undefined;
     this.#depth = 0;
     this.#opaqueDepth = -1;
@@ -96,7 +99,7 @@ class Checker {
       const field = fields.get(key);
       const value = object[key]!;
       if (field === undefined) {
-        this.#countKeys(value);
+        yield* this.#countKeys(value);
         if (type.preserveUnknown) continue;
         this.#unknown(depth, key);
         delete object[key];
@@ -182,7 +185,7 @@ class Checker {
 
   *#any(value: Json, { form, schema }: AnyType): Parts<Json> {
     if (schema === undefined) {
-      this.#countKeys(value);
+      yield* this.#countKeys(value);
       return value;
     }
     if (form === 'schemaOrBool' && typeof value === 'boolean') return value;
@@ -207,13 +210,14 @@ class Checker {
   }
 
   /** Counts the keys of a value that is not checked. Not recursive: the value may be as deep as the text allows. */
-  #countKeys(value: Json): void {
-    if (typeof value !== 'object' || value === null) return;
+  *#countKeys(value: Json): Parts<void> {
+    if (!this.#countsAll || typeof value !== 'object' || value === null) return;
     const open: (Json[] | JsonObject)[] = [value];
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const values = Array.isArray(next) ? next : Object.values(next);
       if (values !== next) this.keys += values.length;
       for (const child of values) if (typeof child === 'object' && child !== null) open.push(child);
+      if (endsPart()) yield;
     }
   }
 
@@ -240,7 +244,7 @@ class Checker {
   #refuse(value: Json, type: Type): Json {
     if (type.kind === 'scalar' && readsItself.has(type.scalar)) throw this.#mismatch(value, type);
     this.#refused ??= this.#mismatch(value, type);
-    this.#countKeys(value);
+    whole(this.#countKeys(value));
     return value;
   }
 

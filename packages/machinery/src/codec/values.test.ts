@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hasMoreValues, hasWideObject } from './values.ts';
 
@@ -16,6 +17,23 @@ describe('hasMoreValues', () => {
   test('does not count within strings', () => {
     const text = ',[{\\"'.repeat(1_000);
     expect(hasMoreValues(bytes(JSON.stringify({ text, other: `${text}\\` })), 2)).toBe(false);
+  });
+
+  test('finds the end of long strings, whatever is escaped in them', () => {
+    const pieces = fc.array(fc.constantFrom('a'.repeat(31), 'a'.repeat(40), '\\', '"', '\\"', ',', 'é', '\n'), { maxLength: 20 });
+    fc.assert(
+      fc.property(
+        fc.array(
+          pieces.map((parts) => parts.join('')),
+          { minLength: 1, maxLength: 5 },
+        ),
+        (texts) => {
+          const json = bytes(`${JSON.stringify(texts)}${' '.repeat(20)}`);
+          expect(hasMoreValues(json, texts.length - 1)).toBe(true);
+          expect(hasMoreValues(json, texts.length)).toBe(false);
+        },
+      ),
+    );
   });
 
   test('reads to the end of a string that does not end', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CodecError } from './error.ts';
-import { parseYaml, parseYamlStrictly, yamlDuplicates } from './yaml.ts';
+import { parseYaml, parseYamlInParts, parseYamlStrictly, yamlDuplicates } from './yaml.ts';
 
 describe('parseYaml', () => {
   it.each([
@@ -100,6 +100,16 @@ function sorted(value: unknown): unknown {
 }
 
 describe('parseYamlStrictly', () => {
+  it('reads long JSON in parts, with the same result', () => {
+    const text = JSON.stringify(Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key-${index}`, { value: 'x' }])));
+    const reading = parseYamlInParts(text);
+    let parts = 0;
+    let part = reading.next();
+    for (; part.done !== true; part = reading.next()) parts++;
+    expect(parts).toBeGreaterThan(40);
+    expect(part.value).toEqual({ value: JSON.parse(text), duplicates: undefined });
+  });
+
   it('returns the value and its duplicate keys', () => {
     expect(parseYamlStrictly('a: 1\na: 2')).toEqual({
       value: { a: 2 },

@@ -1,10 +1,11 @@
 import { defineMappingTag, defineScalarTag, FAILSAFE_SCHEMA, loadAll, mergeTag, NOT_RESOLVED, YAMLException } from 'js-yaml';
 import type { Json, JsonObject } from '../json.ts';
-import { duplicateFields } from '../structural/duplicates.ts';
+import { duplicateFieldsInParts } from '../structural/duplicates.ts';
+import { type Parts, whole } from '../work/parts.ts';
 import { isTooDeep, maxYamlDepth } from './depth.ts';
 import { CodecError } from './error.ts';
 import { exactInteger, isLargeInteger } from './exact.ts';
-import { parseJson } from './json.ts';
+import { parseJsonInParts } from './json.ts';
 import { setOwn } from './own.ts';
 import { yamlError } from './yaml-error.ts';
 
@@ -56,12 +57,22 @@ const schema = FAILSAFE_SCHEMA.withTags(
 
 /** The first document of the text as JSON, converted as kube-apiserver does. The last of several equal keys wins. */
 export function parseYaml(text: string): Json {
-  return readAsJson(text) ?? new Converter().convert(load(text, { json: true }), 0);
+  return whole(readAsJson(text)) ?? new Converter().convert(load(text, { json: true }), 0);
 }
 
 /** The same, with strict validation's message about duplicate keys. Reads the text once if there are none. */
-export function parseYamlStrictly(text: string): { readonly value: Json; readonly duplicates: string | undefined } {
-  const json = readAsJson(text);
+export function parseYamlStrictly(text: string): StrictYaml {
+  return whole(parseYamlInParts(text));
+}
+
+export interface StrictYaml {
+  readonly value: Json;
+  readonly duplicates: string | undefined;
+}
+
+/** The same in parts if the text is JSON. Other YAML is short. */
+export function* parseYamlInParts(text: string): Parts<StrictYaml> {
+  const json = yield* readAsJson(text);
   if (json !== undefined) return { value: json, duplicates: undefined };
   let loaded: unknown;
   checkLength(text);
@@ -75,16 +86,17 @@ export function parseYamlStrictly(text: string): { readonly value: Json; readonl
 }
 
 /** Most "YAML" is JSON, which parses many times faster. Undefined if a YAML reader might read the text differently. */
-function readAsJson(text: string): Json | undefined {
+function* readAsJson(text: string): Parts<Json | undefined> {
   if (!text.startsWith('{') || /\d[eE]\+?\d{3}/.test(text)) return undefined;
   let value: Json;
   try {
-    value = parseJson(text);
+    value = yield* parseJsonInParts(text);
   } catch (error) {
     if (error instanceof CodecError) return undefined;
     throw error;
   }
-  return duplicateFields(text, value).length === 0 ? value : undefined;
+  yield;
+  return (yield* duplicateFieldsInParts(text, value)).length === 0 ? value : undefined;
 }
 
 /** Reading YAML is slow and blocks every other request. */

@@ -1,16 +1,23 @@
 import { countKeys } from '../codec/json-syntax.ts';
 import { repeatedFields } from '../codec/strict.ts';
 import type { Json } from '../json.ts';
+import { endsPart, type Parts, whole } from '../work/parts.ts';
 
 /** The fields that occur twice in the text that the value was parsed from. Parsing keeps only the last. */
 export function duplicateFields(text: string, value: Json): string[] {
+  return whole(duplicateFieldsInParts(text, value));
+}
+
+export function* duplicateFieldsInParts(text: string, value: Json): Parts<string[]> {
+  const inText = countKeys(text);
+  yield;
   // Parsing drops a duplicate key, so fewer keys than in the text mean duplicates. Only then is the slow search worth it.
-  if (countKeys(text) === keysOf(value)) return [];
+  if (inText === (yield* keysOf(value))) return [];
   return repeatedFields(text);
 }
 
 /** Not recursive: the value may be as deep as the text allows. */
-function keysOf(value: Json): number {
+function* keysOf(value: Json): Parts<number> {
   let count = 0;
   const open: Json[] = [value];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -18,6 +25,7 @@ function keysOf(value: Json): number {
     const values = Array.isArray(next) ? next : Object.values(next);
     if (values !== next) count += values.length;
     for (const child of values) if (typeof child === 'object' && child !== null) open.push(child);
+    if (endsPart()) yield;
   }
   return count;
 }
