@@ -70,6 +70,9 @@ export interface AgentOptions {
 /** In milliseconds; API servers keep output that long, too. */
 const week = 7 * 24 * 3_600_000;
 
+/** In milliseconds. Shorter than servers keep an idle connection open, so that tasks find one. */
+const serversInterval = 100_000;
+
 /** In milliseconds: an agent on a busy machine may be late by less. */
 const shortestSilence = 4_000;
 
@@ -112,7 +115,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'rest
     limits: options.limits ?? {},
     heartbeatInterval,
     interruptions,
-    serversInterval: options.serversInterval ?? 60_000,
+    serversInterval: options.serversInterval ?? serversInterval,
     log,
     onContact: (at) => units?.reached(at),
     onServers: (list) => upgrader.server(list),

@@ -4,6 +4,9 @@ export { type ContainerLog, type LogSource, readLog } from './container-log/read
 export { type CommandDialOptions, dialCommand } from './dial/command.ts';
 export { type DialledPort, dialPort } from './dial/port.ts';
 export { StreamLost, type StreamServer, UpgradeRefused } from './dial/upgrade.ts';
+export { type Heartbeat, heartbeatsPath } from './heartbeats/messages.ts';
+export { type AnswerHeartbeat, receiveHeartbeats } from './heartbeats/receiver.ts';
+export { HeartbeatSender } from './heartbeats/sender.ts';
 export type { NodeConnection, NodeRequest, NodeResponse } from './node-connection.ts';
 export { joinConnection } from './port-forward/join.ts';
 export {

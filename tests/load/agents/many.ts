@@ -26,7 +26,11 @@ export interface ManyAgents {
 /** Starts agents in one process beside the control plane, and waits until all of them have joined. */
 export async function startAgents(plane: ControlPlane, { count, pretendsPrograms = false }: ManyAgents): Promise<Agents> {
   const joins = await inviteMany(plane.platform, count);
-  const child = fork(new URL('./generator.ts', import.meta.url), { execArgv: ['--max-old-space-size=4096'] });
+  const child = fork(new URL('./generator.ts', import.meta.url), {
+    execArgv: ['--max-old-space-size=4096'],
+    // Machines do not wait for each other's disks, as agents in one process would for its few threads.
+    env: { ...process.env, UV_THREADPOOL_SIZE: '64' },
+  });
   const began = performance.now();
   const agents: Agents = {
     pid: child.pid ?? Number.NaN,

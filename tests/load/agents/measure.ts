@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type NodeTask, nodeNamespace, nodeTaskKind } from '@capstan/api';
-import type { Client } from '@capstan/client';
 import { Child, capstanProgram } from '@capstan/testbed';
 import { shared } from '../client/shared.ts';
 import { Latencies } from '../measure/latencies.ts';
@@ -36,7 +35,7 @@ export async function measureAgents({ nodes = 1_000, count = 1_000, clients = 10
   await sleep(rest);
   const grown = (residentMegabytes([plane.server]) ?? Number.NaN) - memory;
   const after = await shares(plane);
-  const latencies = await dispatch(plane.platform, agents, { count, clients });
+  const latencies = await dispatch(plane, agents, { count, clients });
   const per100 = (which: 'server' | 'controllers'): number => ((after[which] - before[which]) / nodes) * 100;
   return [
     { what: 'memory of an agent at rest', value: single, unit: 'MB', better: 'lower' },
@@ -47,6 +46,14 @@ export async function measureAgents({ nodes = 1_000, count = 1_000, clients = 10
     { what: `tasks dispatched, ${clients} at once`, value: count / latencies.seconds, unit: 'per second', better: 'higher' },
     { what: 'from the creation of a task to Running: p50', value: latencies.quantile(0.5), unit: 'ms', better: 'lower' },
     { what: 'from the creation of a task to Running: p99', value: latencies.quantile(0.99), unit: 'ms', better: 'lower' },
+    ...Object.entries(latencies.used).map(
+      ([who, seconds]): Measurement => ({
+        what: `processor time for each task: ${who}`,
+        value: (seconds / count) * 1000,
+        unit: 'ms',
+        better: 'lower',
+      }),
+    ),
   ];
 }
 
@@ -71,10 +78,13 @@ async function shares({ server, controllers }: ControlPlane): Promise<{ readonly
 
 /** Tasks for one agent after the other, some at once. Each counts from the request that creates it to the answer to the report that it runs. */
 async function dispatch(
-  platform: Client,
+  { platform, server, controllers }: ControlPlane,
   agents: Agents,
   { count, clients }: { readonly count: number; readonly clients: number },
-): Promise<Latencies & { readonly seconds: number }> {
+): Promise<Latencies & { readonly seconds: number; readonly used: Readonly<Record<string, number>> }> {
+  const pids = { 'API server': server, "platform's controllers": controllers, 'all agents': agents.pid };
+  const used = (): number[] => Object.values(pids).map((pid) => processorSeconds([pid]));
+  const before = used();
   const latencies = new Latencies(count);
   const running = new Map<string, (at: number) => void>();
   agents.onRunning = (task, at) => running.get(task)?.(at);
@@ -95,7 +105,12 @@ async function dispatch(
       running.delete(name);
     },
   );
-  return Object.assign(latencies, { seconds: (performance.now() - began) / 1000 });
+  const seconds = (performance.now() - began) / 1000;
+  const after = used();
+  return Object.assign(latencies, {
+    seconds,
+    used: Object.fromEntries(Object.keys(pids).map((who, index) => [who, after[index]! - before[index]!])),
+  });
 }
 
 const inspection = (name: string): NodeTask => ({

@@ -13,15 +13,17 @@ export class AgentConnections implements Disposable {
   readonly #options: AgentConnectionsOptions;
   readonly #open = new Map<string, Map<TLSSocket, AgentCertificate>>();
   readonly #timer: NodeJS.Timeout;
+  /** The state of the nodes that all connections were last compared with. */
+  #compared = -1;
+  /** The first time at which a certificate expires, in milliseconds, or an earlier one. */
+  #nextExpiry = Number.POSITIVE_INFINITY;
 
   constructor(options: AgentConnectionsOptions) {
     this.#options = options;
     options.identities.onChange((nodes) => {
       for (const node of nodes) this.#check(node);
     });
-    this.#timer = setInterval(() => {
-      for (const node of this.#open.keys()) this.#check(node);
-    }, options.interval ?? 1_000).unref();
+    this.#timer = setInterval(() => this.#checkAll(), options.interval ?? 1_000).unref();
   }
 
   get count(): number {
@@ -35,6 +37,7 @@ export class AgentConnections implements Disposable {
     if (sockets === undefined) this.#open.set(agent.node, (sockets = new Map()));
     if (sockets.has(socket) || socket.destroyed) return;
     sockets.set(socket, agent);
+    this.#nextExpiry = Math.min(this.#nextExpiry, agent.notAfter);
     socket.once('close', () => this.#remove(agent.node, socket));
   }
 
@@ -54,10 +57,22 @@ export class AgentConnections implements Disposable {
     if (sockets?.size === 0) this.#open.delete(node);
   }
 
+  /** There is nothing to do as long as no node changes and no certificate expires: idle agents have thousands of connections. */
+  #checkAll(): void {
+    const { identities, now } = this.#options;
+    const { generation } = identities;
+    if (generation === this.#compared && now() <= this.#nextExpiry) return;
+    this.#compared = generation;
+    this.#nextExpiry = Number.POSITIVE_INFINITY;
+    for (const node of this.#open.keys()) this.#check(node);
+  }
+
   #check(node: string): void {
     const { identities, now } = this.#options;
     const time = now();
-    for (const [socket, agent] of this.#open.get(node) ?? [])
+    for (const [socket, agent] of this.#open.get(node) ?? []) {
       if (agent.notAfter < time || identities.problem(agent) !== undefined) socket.destroy();
+      else this.#nextExpiry = Math.min(this.#nextExpiry, agent.notAfter);
+    }
   }
 }

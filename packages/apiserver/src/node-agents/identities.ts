@@ -49,6 +49,11 @@ export class NodeIdentities {
     this.#platform = platform;
   }
 
+  /** Another number after every change of a node, and after the cache was loaded again. */
+  get generation(): number {
+    return this.#nodes.generation;
+  }
+
   of(node: string): KnownNode | undefined {
     const platform = this.#platform();
     const entry = platform === undefined ? undefined : this.#nodes.entries.get(`${platform}//${node}`);

@@ -29,7 +29,7 @@ import { clientsOf } from './clients.ts';
 import type { Parts } from './composition.ts';
 import { connectionGauges, connectionOptions } from './connections.ts';
 import { serverMetrics } from './gauges.ts';
-import { membershipOf, nodeGauges, nodePagesOf } from './nodes.ts';
+import { heartbeatsOf, membershipOf, nodeGauges, nodePagesOf } from './nodes.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 import { snapshotPage, snapshotPath } from './snapshot.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -77,6 +77,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     key: cursorKey(pki.current.serviceAccounts.privateKey),
   });
   const membership = membershipOf(access.nodes, { serving, pki, now }, options);
+  const heartbeats = heartbeatsOf(access, { serving, scopes: kinds.spaces.scopes, audit, now });
   const pipeline = new Pipeline({
     serving,
     pages: new Pages({
@@ -89,7 +90,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
         auditPage(auditQueries, kinds.spaces.tree),
         usagePage(new UsageLedger(store), { tree: kinds.spaces.tree, now }),
         nodeMetricsPage({ ...access.nodes, cache, maxAge: options.usageAge }),
-        ...nodePagesOf(access, { membership, cache, pki, now, audit: auditQueries.log }, options),
+        ...nodePagesOf(access, { membership, heartbeats, cache, pki, now, audit: auditQueries.log }, options),
         appReportsPage({
           serving,
           objects: new AppObjects({ cache, platform: access.nodes.platform }),
@@ -121,7 +122,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     rejections: resources.use(reportTroubles({ store, log: options.log })).rejections,
     onUnexpected: (error, request) => options.log(`${request}: ${error instanceof Error ? error.stack : String(error)}`),
   });
-  for (const gauge of nodeGauges(access.nodes, membership)) metrics.gauge(gauge);
+  for (const gauge of nodeGauges(access.nodes, { membership, heartbeats })) metrics.gauge(gauge);
   const listener = resources.use(
     await Listener.listen({
       host: options.host,

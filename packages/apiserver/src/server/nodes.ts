@@ -38,6 +38,8 @@ import { NodeReader } from '../node-usage/node-reader.ts';
 import { leaseName, liveServers } from '../presence/lease.ts';
 import { thisMachine } from '../presence/machine.ts';
 import type { Page } from '../registry/page.ts';
+import { Heartbeats } from '../tunnels/heartbeats.ts';
+import { type LeaseRenewalOptions, leaseRenewal } from '../tunnels/lease-renewal.ts';
 import { NodeTunnels } from '../tunnels/node-tunnels.ts';
 import { tunnelPages } from '../tunnels/pages.ts';
 import type { RelayedStores } from '../tunnels/relayed.ts';
@@ -137,6 +139,14 @@ export function membershipOf(
   });
 }
 
+/** How nodes say that they live. */
+export function heartbeatsOf(
+  { identities: { authenticator }, authorizer }: Pick<Access, 'identities' | 'authorizer'>,
+  parts: Omit<LeaseRenewalOptions, 'authenticator' | 'authorizer'>,
+): Heartbeats {
+  return new Heartbeats({ renew: leaseRenewal({ ...parts, authenticator, authorizer }) });
+}
+
 /** Deletes enrolments that are over, until the signal aborts. */
 export function keepNodesTidy(
   { platform, tokens, logs }: Nodes,
@@ -160,11 +170,19 @@ export function nodePagesOf(
   { nodes, identities: { authenticator } }: Pick<Access, 'nodes' | 'identities'>,
   {
     membership,
+    heartbeats,
     cache,
     pki,
     now,
     audit,
-  }: { membership: NodeMembership; cache: WatchCache; pki: LivePki; now: () => Date; audit: RelayedStores['audit'] },
+  }: {
+    membership: NodeMembership;
+    heartbeats: Heartbeats;
+    cache: WatchCache;
+    pki: LivePki;
+    now: () => Date;
+    audit: RelayedStores['audit'];
+  },
   { version, agentArchives, dataDirectory, artifacts: artifactOptions }: ServerOptions,
 ): [string, Page][] {
   const artifacts = new ArtifactStore({
@@ -179,22 +197,35 @@ export function nodePagesOf(
   const storedLog: LogReader['serve'] = (path, signal) => (isTaskPath(path) ? taskReader.serve(path) : logReader.serve(path, signal));
   return [
     logPage({ ...nodes, units, tasks }),
-    ...tunnelPages({ ...nodes, authenticator, stores: { storedLog, artifacts: relayedArtifacts(artifacts), audit } }),
+    ...tunnelPages({ ...nodes, heartbeats, authenticator, stores: { storedLog, artifacts: relayedArtifacts(artifacts), audit } }),
     ...artifactPages(artifacts, nodes.relays),
     ...nodePages({ membership, objects: cache, authority: () => trustedAuthorities(pki.current), version, now }),
     ...archivePages(new AgentArchives(agentArchives)),
   ];
 }
 
-export function nodeGauges({ tunnels, connections, relays }: Nodes, { refusals }: NodeMembership): Gauge[] {
+export function nodeGauges(
+  { tunnels, connections, relays }: Nodes,
+  { membership: { refusals }, heartbeats }: { readonly membership: NodeMembership; readonly heartbeats: Heartbeats },
+): Gauge[] {
   return [
     { name: 'capstan_node_tunnels', help: 'Nodes with a tunnel to this server.', value: () => tunnels.count },
-    { name: 'capstan_node_tunnel_streams', help: 'Open streams in tunnels.', value: () => tunnels.openStreams },
+    {
+      name: 'capstan_node_tunnel_streams',
+      help: 'Open streams in tunnels, without those for heartbeats.',
+      value: () => tunnels.openStreams - heartbeats.streams,
+    },
     { name: 'capstan_node_agent_connections', help: 'Open connections of node agents.', value: () => connections.count },
     {
       name: 'capstan_node_relays',
       help: 'Open connections to other API servers for the tunnels of nodes.',
       value: () => relays?.count ?? 0,
+    },
+    {
+      name: 'capstan_node_heartbeats_total',
+      help: 'Heartbeats of nodes through tunnels: Leases that were renewed, and those that were left to requests.',
+      type: 'counter',
+      value: () => ({ label: 'result', numbers: heartbeats.results }),
     },
     {
       name: 'capstan_node_refusals_total',

@@ -35,9 +35,12 @@ export class NodeTunnels implements AsyncDisposable {
   }
 
   /** Begins a tunnel on a connection of a node's agent. The streams of an earlier one may go on, but only of one. */
-  async accept(node: string, socket: Duplex): Promise<void> {
+  async accept(node: string, socket: Duplex): Promise<Tunnel> {
     const tunnel = await openTunnel(socket, this.#limits);
-    if (this.#isClosed) return tunnel.destroy();
+    if (this.#isClosed) {
+      tunnel.destroy();
+      return tunnel;
+    }
     const before = this.#held.get(node);
     before?.former?.destroy();
     before?.current.drain();
@@ -47,6 +50,7 @@ export class NodeTunnels implements AsyncDisposable {
     void tunnel.closed.then(() => {
       if (this.#held.get(node)?.current === tunnel) this.#held.delete(node);
     });
+    return tunnel;
   }
 
   /** The tunnel of a node to this server; undefined if there is none. */

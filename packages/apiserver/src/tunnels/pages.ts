@@ -9,6 +9,7 @@ import { agentOfRaw } from '../node-agents/agent-certificate.ts';
 import type { NodeIdentities } from '../node-agents/identities.ts';
 import { relayPath } from '../node-agents/paths.ts';
 import type { Page } from '../registry/page.ts';
+import type { Heartbeats } from './heartbeats.ts';
 import type { NodeTunnels } from './node-tunnels.ts';
 import { answerRelay, type RelayedStores } from './relayed.ts';
 
@@ -18,19 +19,22 @@ import { answerRelay, type RelayedStores } from './relayed.ts';
  */
 export function tunnelPages(options: {
   readonly tunnels: NodeTunnels;
+  readonly heartbeats: Heartbeats;
   readonly identities: NodeIdentities;
   readonly authenticator: Authenticator;
   readonly stores: RelayedStores;
 }): [string, Page][] {
-  const { tunnels, identities, authenticator, stores } = options;
+  const { tunnels, heartbeats, identities, authenticator, stores } = options;
   return [
     [
       tunnelPath,
       async (exchange) => {
         const raw = peerCertificate(exchange.socket);
         const agent = raw && agentOfRaw(raw);
-        if (agent === undefined || identities.problem(agent) !== undefined) throw forbidden('only node agents may open tunnels');
-        await tunnels.accept(agent.node, await switched(exchange));
+        if (raw === undefined || agent === undefined || identities.problem(agent) !== undefined)
+          throw forbidden('only node agents may open tunnels');
+        const tunnel = await tunnels.accept(agent.node, await switched(exchange));
+        void heartbeats.follow(tunnel, raw);
       },
     ],
     [

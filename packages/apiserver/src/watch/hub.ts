@@ -20,6 +20,8 @@ import { WatchStream } from './stream.ts';
 import { bookmarkFrame, tooOld, View } from './view.ts';
 
 const bookmarkEvery = 60_000;
+/** In milliseconds, for each watch: a server with many of them sends bookmarks less often, up to every two minutes. Clients of ours give up a watch after two and a half. */
+const bookmarkShare = 100;
 /** How long before its end a watch receives a last bookmark, in milliseconds. */
 const lastMark = 2_000;
 /** Without a timeout from the client, a watch ends after one to two times this, so that clients rebalance across servers. */
@@ -186,7 +188,8 @@ export class WatchHub implements Disposable {
 
   #sendBookmarks(): void {
     const now = Date.now();
-    for (const member of this.#streams) member.bookmark(now, bookmarkEvery);
+    const every = Math.min(2 * bookmarkEvery, Math.max(bookmarkEvery, bookmarkShare * this.#streams.size));
+    for (const member of this.#streams) member.bookmark(now, every);
   }
 }
 

@@ -13,7 +13,7 @@ interface Agents {
   readonly lasting: HttpAgent;
 }
 
-/** HTTP/1.1 over pooled connections; each watch has a connection of its own, so that none waits for another. */
+/** HTTP/1.1 over pooled connections; each watch has a connection to itself, so that none waits for another. */
 export class HttpTransport implements Transport {
   readonly #connection: Connection;
   readonly #base: URL;
@@ -67,7 +67,7 @@ export class HttpTransport implements Transport {
         port: this.#base.port === '' ? undefined : this.#base.port,
         method: outgoing.method,
         path: outgoing.path,
-        agent: outgoing.dedicated ? agents.lasting : agents.kept,
+        agent: outgoing.dedicated && !hasSpare(agents.kept) ? agents.lasting : agents.kept,
         headers,
         ...(outgoing.signal && { signal: outgoing.signal }),
       });
@@ -133,6 +133,15 @@ export class HttpTransport implements Transport {
     this.#agents?.lasting.destroy();
     this.#agents = undefined;
   }
+}
+
+/** Pooled connections that long-lived responses may take: few, so that enough are left for others. */
+const mostTaken = 8;
+
+/** Whether a long-lived response may take a pooled connection that nobody uses: a short command then needs one handshake less. */
+function hasSpare({ freeSockets, sockets }: HttpAgent): boolean {
+  const count = (lists: HttpAgent['sockets']): number => Object.values(lists).reduce((sum, list) => sum + (list?.length ?? 0), 0);
+  return count(freeSockets) > 0 && count(sockets) < mostTaken;
 }
 
 /** Lets pending requests finish, and then keeps no connection. */

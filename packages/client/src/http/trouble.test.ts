@@ -152,3 +152,23 @@ test('asks for another token once after the server rejects one', async () => {
   await expect(client.resource(configMaps).in('default').get('a')).rejects.toMatchObject({ code: 401 });
   expect(server.requests).toHaveLength(4);
 });
+
+test('a watch takes a pooled connection that nobody uses, and others get new ones', async () => {
+  const connections: (number | undefined)[] = [];
+  await using server = await scriptedServer((request, response) => {
+    connections.push(request.socket.remotePort);
+    if (request.url?.includes('watch=true')) response.writeHead(200).flushHeaders();
+    else response.end(JSON.stringify(object));
+  });
+  using client = new Client(server.connection);
+  const maps = client.resource(configMaps).in('default');
+  const stop = new AbortController();
+  await maps.get('a');
+  for (let count = 0; count < 2; count++)
+    await new Promise<void>((onOpen) => void maps.follow({ signal: stop.signal, onOpen }, () => {}).catch(() => {}));
+  await maps.get('a');
+  stop.abort();
+  const [first, watch, other, last] = connections;
+  expect(watch).toBe(first);
+  expect(new Set([first, other, last]).size).toBe(3);
+});

@@ -36,6 +36,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** In milliseconds: a server that accepts a streamed list but falls silent before its end is asked for pages instead. */
   readonly initialTimeout?: number | undefined;
   readonly pageSize?: number | undefined;
+  /** How long a watch lasts before it is opened again, in seconds; at random, up to twice as long. */
+  readonly watchSeconds?: number | undefined;
   /** Called for every failure that is retried. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Called once when it works again after failures. */
@@ -175,9 +177,9 @@ export class Reflector<T extends KubeObject> {
   }
 
   #watchOptions(signal: AbortSignal) {
-    const { labelSelector, fieldSelector, idleTimeout = defaultIdleTimeout } = this.#options;
+    const { labelSelector, fieldSelector, idleTimeout = defaultIdleTimeout, watchSeconds = 300 } = this.#options;
     // Random, so that a thousand clients do not return at the same moment.
-    const timeoutSeconds = 300 + Math.floor(300 * this.#random());
+    const timeoutSeconds = watchSeconds + Math.floor(watchSeconds * this.#random());
     return { labelSelector, fieldSelector, idleTimeout, signal, timeoutSeconds, allowWatchBookmarks: true };
   }
 

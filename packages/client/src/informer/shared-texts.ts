@@ -48,8 +48,8 @@ export class SharedTexts {
     for (const key of Object.keys(fields)) {
       const item = fields[key];
       if (typeof item !== 'string') this.within(item);
-      // Assigning this field would set the prototype.
-      else if (item.length >= shortest && key !== '__proto__') fields[key] = this.of(item);
+      // Every object has its own uid. Assigning the other field would set the prototype.
+      else if (item.length >= shortest && key !== 'uid' && key !== '__proto__') fields[key] = this.of(item);
     }
   }
 }

@@ -26,7 +26,7 @@ export interface WatchOptions extends SelectOptions {
   /** First send existing objects as if they had just been added, then a bookmark that marks their end. */
   readonly sendInitialEvents?: boolean;
   readonly timeoutSeconds?: number;
-  /** In milliseconds: a watch that is silent for this long is closed. Bookmarks arrive about every minute. */
+  /** In milliseconds: a watch that is silent for this long is closed. Bookmarks arrive every minute or two. */
   readonly idleTimeout?: number;
 }
 

@@ -40,8 +40,8 @@ export interface Address {
 export class RestClient<A extends Address = Address> implements Transport {
   readonly connection: A;
   readonly #transport: Transport;
-  /** The path of the server's address, prefixed to every path. */
-  readonly #prefix: string;
+  /** Computed when it is needed: controllers have a client for each workspace that they look at, and most of them send nothing. */
+  #knownPrefix: string | undefined;
   readonly #options: ClientOptions;
   readonly #retry: RetryOptions;
   readonly #idle: number;
@@ -52,7 +52,6 @@ export class RestClient<A extends Address = Address> implements Transport {
     this.#options = options;
     this.#retry = { ...defaultRetry, ...options.retry };
     this.#idle = { ...defaultTimeouts, ...options.timeouts }.idle;
-    this.#prefix = new URL(connection.server).pathname.replace(/\/+$/, '');
     this.#transport = options.transport;
   }
 
@@ -61,6 +60,11 @@ export class RestClient<A extends Address = Address> implements Transport {
   resource<T extends KubeObject = KubeObject>(type: ResourceType): Resource<T>;
   resource<T extends KubeObject>(type: ResourceType): Resource<T> {
     return new Resource<T>(this, type, {});
+  }
+
+  /** The path of the server's address, prefixed to every path. */
+  get #prefix(): string {
+    return (this.#knownPrefix ??= new URL(this.connection.server).pathname.replace(/\/+$/, ''));
   }
 
   /** Whether it reads the objects of many workspaces at once. */

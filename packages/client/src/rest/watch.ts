@@ -5,7 +5,7 @@ import { ApiError, ConnectionError } from './error.ts';
 import type { WatchEvent } from './options.ts';
 import type { Outgoing, Transport } from './transport.ts';
 
-/** Bookmarks arrive about every minute; two missing ones mean a dead connection. */
+/** Bookmarks arrive every minute, or every two from a server with many watches; longer silence means a dead connection. */
 export const defaultIdleTimeout = 150_000;
 
 interface Frame {

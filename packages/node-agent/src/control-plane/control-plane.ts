@@ -125,7 +125,8 @@ export class ControlPlane {
         this.#tunnels.keep(isReached ? found : [...new Set([...found, entry])]);
         backoff.reset();
         const due = new AbortController();
-        const slept = sleep(this.#options.serversInterval, undefined, { signal: AbortSignal.any([signal, due.signal]) }).catch(() => {});
+        const wait = untilNextBeat(this.#options.serversInterval, this.#options.now().getTime());
+        const slept = sleep(wait, undefined, { signal: AbortSignal.any([signal, due.signal]) }).catch(() => {});
         await Promise.race([slept, this.#lost.promise]);
         due.abort();
       } catch (error) {
@@ -148,7 +149,12 @@ export class ControlPlane {
   async #beat(signal: AbortSignal): Promise<void> {
     const { heartbeatInterval, now, log, onContact, interruptions } = this.#options;
     const { node } = this.#identity.current;
-    const heartbeat = new Heartbeat({ client: this.client, node, seconds: Math.ceil(leaseTime(heartbeatInterval) / 1000) });
+    const heartbeat = new Heartbeat({
+      client: this.client,
+      node,
+      seconds: Math.ceil(leaseTime(heartbeatInterval) / 1000),
+      stream: () => this.#tunnels.heartbeats.first(this.servers),
+    });
     using _ticking = this.#tick();
     let isFailing = false;
     let isShared = false;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { nodeNamespace } from '@capstan/api';
 import { type Client, isConflict, isNotFound, type Resource } from '@capstan/client';
 import { formatMicroTime, type JsonObject, type KubeObject } from '@capstan/machinery';
+import type { HeartbeatSender } from '@capstan/streams';
 
 const leaseKind = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases', namespaced: true };
 
@@ -29,6 +30,8 @@ export interface HeartbeatOptions {
   readonly node: string;
   /** How long the Lease is valid, in seconds. */
   readonly seconds: number;
+  /** A stream to a server that renews Leases without a request, if there is one. */
+  readonly stream?: () => Pick<HeartbeatSender, 'send'> | undefined;
 }
 
 /** Renews the Lease of a node. Each run of an agent has a name of its own in it, which tells two of them apart. */
@@ -54,11 +57,32 @@ export class Heartbeat {
     const { node, seconds } = this.#options;
     const spec = { holderIdentity: this.#holder, leaseDurationSeconds: seconds, renewTime: formatMicroTime(now) };
     const before = this.#revision;
-    const isShared = this.#resourceVersion !== undefined && !(await this.#renewOwn(spec, signal));
-    if (this.#resourceVersion === undefined || isShared) await this.#take({ node, spec }, signal);
+    let isShared = false;
+    if (!(await this.#renewByStream(now, signal))) {
+      isShared = this.#resourceVersion !== undefined && !(await this.#renewOwn(spec, signal));
+      if (this.#resourceVersion === undefined || isShared) await this.#take({ node, spec }, signal);
+    }
     // A Lease of an earlier agent comes back with a snapshot, too.
     if (isRestored(before, this.#revision)) return 'restored';
     return isShared ? 'shared' : 'alone';
+  }
+
+  /** False if a request has to find out how the Lease is: nothing but a Lease that only we have renewed is renewed here. */
+  async #renewByStream(now: Date, signal: AbortSignal): Promise<boolean> {
+    const { seconds, stream } = this.#options;
+    const resourceVersion = this.#resourceVersion;
+    const sender = resourceVersion === undefined ? undefined : stream?.();
+    if (resourceVersion === undefined || sender === undefined) return false;
+    const beat = { resourceVersion, holder: this.#holder, seconds, at: now.getTime() };
+    try {
+      const renewed = await sender.send(beat, signal);
+      if (renewed !== undefined) this.#note(renewed);
+      return renewed !== undefined;
+    } catch {
+      // A server that does not answer here is as good as one that does not answer a request; the next heartbeat will be one.
+      signal.throwIfAborted();
+      return false;
+    }
   }
 
   /** False if somebody else has the Lease now. */
@@ -83,16 +107,16 @@ export class Heartbeat {
       if (!isNotFound(error)) throw error;
       const metadata = { name: node, namespace: nodeNamespace(node) };
       const created = await this.#leases.create({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec }, { signal });
-      this.#note(created);
+      this.#note(created.metadata.resourceVersion);
     }
   }
 
   async #patch(patch: JsonObject, signal: AbortSignal): Promise<void> {
     const renewed = await this.#leases.patch(this.#options.node, { type: 'merge', patch }, { signal });
-    this.#note(renewed);
+    this.#note(renewed.metadata.resourceVersion);
   }
 
-  #note({ metadata: { resourceVersion } }: Lease): void {
+  #note(resourceVersion: string | undefined): void {
     this.#resourceVersion = resourceVersion;
     this.#revision = Number(resourceVersion);
   }

@@ -1,6 +1,7 @@
 import type { BackoffOptions } from '@capstan/machinery';
-import { dialTunnel, TunnelError, type TunnelHandler, TunnelKeeper, type TunnelLimits } from '@capstan/streams';
+import { dialTunnel, heartbeatsPath, TunnelError, type TunnelHandler, TunnelKeeper, type TunnelLimits } from '@capstan/streams';
 import type { Identity } from '../identity/state.ts';
+import { HeartbeatStreams } from './heartbeat-streams.ts';
 
 export interface AgentTunnelsOptions {
   readonly identity: () => Identity;
@@ -19,6 +20,7 @@ export class AgentTunnels implements AsyncDisposable {
   readonly #options: AgentTunnelsOptions;
   readonly #keepers = new Map<string, TunnelKeeper>();
   readonly #ending = new Set<Promise<void>>();
+  readonly heartbeats = new HeartbeatStreams();
 
   constructor(options: AgentTunnelsOptions) {
     this.#options = options;
@@ -64,7 +66,7 @@ export class AgentTunnels implements AsyncDisposable {
         const { authority: ca, certificate: cert, key } = identity();
         return dialTunnel({ url, tls: { ca, cert, key }, signal });
       },
-      handle,
+      handle: (request) => (request.path === heartbeatsPath ? this.heartbeats.serve(url, request) : handle(request)),
       backoff,
       onError: (error) => log(`a request failed: ${error instanceof Error ? error.message : String(error)}`),
       onConnected: () => {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type GPUNode, gpuNodeKind } from '@capstan/api';
 import { type Client, Informer } from '@capstan/client';
 import { Backoff, type BackoffOptions, sameJson, Trouble } from '@capstan/machinery';
+import { agentWatch } from '../control-plane/watches.ts';
 import type { ReportedStatus } from './node-status.ts';
 
 export interface NodeReporterOptions {
@@ -51,7 +52,7 @@ export class NodeReporter {
     const informer = new Informer<GPUNode>({
       resource: client.resource<GPUNode>(gpuNodeKind),
       fieldSelector: `metadata.name=${node}`,
-      oneWorkspace: true,
+      ...agentWatch,
     });
     using _followed = informer.onChange(({ type, object }) => {
       if (type !== 'deleted') onNode?.(object);

@@ -124,12 +124,17 @@ export class LogSender {
     const { path } = source;
     const files = await filesOf(log);
     let at = source.isKept === true ? atCopy(files, before) : before;
+    // Saved before the next part is sent, and at the end: most logs are short, and their only part is also the last.
+    let isSaved = true;
     for (let part = 0, gap = false; part < mostParts && !signal.aborted; ) {
       const found = (await nextBytes(files, at, notice)) ?? (log.complete ? await endingOf(source, files, at) : undefined);
       if (found === undefined) {
         if (log.complete) await save({ ...at, done: true });
+        else if (!isSaved) await save(at);
         return 'sent';
       }
+      if (!isSaved) await save(at);
+      isSaved = true;
       const { bytes, inode, position } = found;
       const size = await send({ path, offset: at.offset, bytes, gap }, signal);
       if (size === 'unwanted') {
@@ -144,8 +149,9 @@ export class LogSender {
       if (lacks) continue;
       // It may have more than this agent remembers to have sent.
       at = { ...(inode !== undefined && { inode }), position: position + size - at.offset - bytes.length, offset: size, done: false };
-      await save(at);
+      isSaved = false;
     }
+    if (!isSaved) await save(at);
     return 'more';
   }
 }

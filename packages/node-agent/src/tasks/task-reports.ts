@@ -10,11 +10,15 @@ export interface TaskReportsOptions {
   readonly node: string;
   readonly backoff: BackoffOptions;
   readonly log: (line: string) => void;
+  /** How long a report of a step waits, in milliseconds: many tasks have ended by then. */
+  readonly stepInterval?: number;
 }
 
 interface Queue {
   readonly request: TaskRequest;
   latest: NodeTaskStatus;
+  /** Resolved when something else than a step is to be reported. */
+  urgent: PromiseWithResolvers<void>;
   /** Resolved when the latest status, or a later one, is stored. */
   stored: PromiseWithResolvers<void>;
 }
@@ -26,6 +30,8 @@ export class TaskReports implements AsyncDisposable {
   readonly #options: TaskReportsOptions;
   readonly #tasks: Resource<NodeTask>;
   readonly #queues = new Map<string, Queue>();
+  /** The versions of tasks as they were last stored here: as long as nobody else changes them, they need not be read. */
+  readonly #versions = new Map<string, string>();
   readonly #sending = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   readonly #trouble: Trouble;
@@ -46,8 +52,9 @@ export class TaskReports implements AsyncDisposable {
   async report(request: TaskRequest, status: NodeTaskStatus, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const known = this.#queues.get(request.uid);
-    const queue = known ?? { request, latest: status, stored: Promise.withResolvers<void>() };
+    const queue = known ?? { request, latest: status, urgent: Promise.withResolvers<void>(), stored: Promise.withResolvers<void>() };
     queue.latest = status;
+    if (!isStep(status)) queue.urgent.resolve();
     if (known === undefined) {
       this.#queues.set(request.uid, queue);
       const sending = this.#send(queue).finally(() => this.#sending.delete(sending));
@@ -75,7 +82,7 @@ export class TaskReports implements AsyncDisposable {
       try {
         object ??= await this.#tasks.get(name, { signal });
         if (object.metadata.uid !== uid || isNewer(object.status, status) || isTaken(object.status, status)) return 'taken';
-        await this.#tasks.updateStatus({ ...object, status }, { signal, fieldManager });
+        await this.#write(object, status, signal);
         this.#trouble.clear(uid);
         return 'claimed';
       } catch (error) {
@@ -97,6 +104,8 @@ export class TaskReports implements AsyncDisposable {
     const { uid } = queue.request;
     const backoff = new Backoff(this.#options.backoff);
     while (!this.#stop.signal.aborted) {
+      if (isStep(queue.latest)) await this.#untilUrgent(queue);
+      if (this.#stop.signal.aborted) return;
       const sent = queue.latest;
       try {
         await this.#store(queue.request, sent);
@@ -120,19 +129,42 @@ export class TaskReports implements AsyncDisposable {
     }
   }
 
-  async #store({ name, uid }: TaskRequest, status: NodeTaskStatus): Promise<void> {
+  async #untilUrgent(queue: Queue): Promise<void> {
+    queue.urgent = Promise.withResolvers();
+    const over = new AbortController();
+    const signal = AbortSignal.any([this.#stop.signal, over.signal]);
+    await Promise.race([sleep(this.#options.stepInterval ?? 1_000, undefined, { signal }).catch(() => {}), queue.urgent.promise]);
+    over.abort();
+  }
+
+  async #store(request: TaskRequest, status: NodeTaskStatus): Promise<void> {
     const { signal } = this.#stop;
+    const { name, uid } = request;
     try {
-      const object = await this.#tasks.get(name, { signal });
+      const object = this.#lastStored(request) ?? (await this.#tasks.get(name, { signal }));
       if (object.metadata.uid !== uid || isNewer(object.status, status) || sameJson(object.status, status)) return;
       // A machine that has lost its records has no claim, and must be heard.
       if (status.claim !== undefined && isTaken(object.status, status)) return;
-      await this.#tasks.updateStatus({ ...object, status }, { signal, fieldManager });
+      await this.#write(object, status, signal);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
   }
+
+  /** The task as it was last stored here. Only once: if somebody has changed it since, it has to be read. */
+  #lastStored(request: TaskRequest): NodeTask | undefined {
+    const resourceVersion = this.#versions.get(request.uid);
+    this.#versions.delete(request.uid);
+    return resourceVersion === undefined ? undefined : seen({ ...request, resourceVersion });
+  }
+
+  async #write(object: NodeTask, status: NodeTaskStatus, signal: AbortSignal): Promise<void> {
+    const { metadata } = await this.#tasks.updateStatus({ ...object, status }, { signal, fieldManager });
+    if (status.finishedAt === undefined) this.#versions.set(metadata.uid ?? '', metadata.resourceVersion ?? '');
+  }
 }
+
+const isStep = ({ step, finishedAt }: NodeTaskStatus): boolean => step !== undefined && finishedAt === undefined;
 
 /** The task as the watch showed it, as far as the status needs it. */
 function seen({ name, uid, resourceVersion, spec }: TaskRequest): NodeTask | undefined {

@@ -1,6 +1,7 @@
 import { type NodeTask, nodeNamespace, nodeTaskKind, requestedByAnnotation } from '@capstan/api';
 import { type Client, Informer } from '@capstan/client';
 import { Trouble } from '@capstan/machinery';
+import { agentWatch } from '../control-plane/watches.ts';
 import type { TaskEngine } from './engine.ts';
 import type { TaskRequest } from './task-type.ts';
 
@@ -23,7 +24,7 @@ export async function watchTasks({ client, node, engine, log }: TaskWatchOptions
   });
   const informer = new Informer<NodeTask>({
     resource: client.resource<NodeTask>(nodeTaskKind).in(nodeNamespace(node)),
-    oneWorkspace: true,
+    ...agentWatch,
     onError: (error) => trouble.report(error instanceof Error ? error.message : String(error), 'watch'),
     onRecovered: () => trouble.clear('watch'),
   });

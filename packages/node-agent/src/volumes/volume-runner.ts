@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type NodeVolume, type NodeVolumeStatus, nodeNamespace, nodeVolumeKind, type SharedDirectory } from '@capstan/api';
 import { type Client, Informer } from '@capstan/client';
 import { type BackoffOptions, sameJson, Trouble } from '@capstan/machinery';
+import { agentWatch } from '../control-plane/watches.ts';
 import { spareOf } from '../disks/space.ts';
 import { StatusReports } from '../reporting/status-reports.ts';
 import type { StorageFolders } from '../units/engine/room.ts';
@@ -123,7 +124,7 @@ export class VolumeRunner implements AsyncDisposable {
     });
     const informer = new Informer<NodeVolume>({
       resource: client.resource<NodeVolume>(nodeVolumeKind).in(nodeNamespace(node)),
-      oneWorkspace: true,
+      ...agentWatch,
       onError: (error) => trouble.report(error instanceof Error ? error.message : String(error), 'watch'),
       onRecovered: () => trouble.clear('watch'),
     });

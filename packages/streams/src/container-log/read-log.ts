@@ -1,6 +1,6 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sameJson } from '@capstan/machinery';
+import { LogGrowth } from './growth.ts';
 import { parseLine } from './line.ts';
 import type { LogOptions } from './options.ts';
 
@@ -18,8 +18,6 @@ export type LogSource = () => Promise<ContainerLog | undefined>;
 const piece = 64 << 10;
 /** A line without an end is cut here, in bytes, so that it cannot fill the memory. */
 const longestLine = 1 << 20;
-/** In milliseconds, between two looks at a log that grows. */
-const interval = 100;
 const newline = Buffer.from('\n');
 
 /** The log of one run of a program, without times and tags, until it ends or the signal aborts. */
@@ -44,8 +42,10 @@ async function* readParts(
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   let part: Part | undefined;
+  using growth = new LogGrowth();
   try {
     for (let isFirst = true; !signal.aborted; ) {
+      growth.begin();
       // In this order: everything that is written before the log is complete, or goes on in another file, is read after this.
       const listing = await list(source);
       if (part === undefined) {
@@ -69,7 +69,9 @@ async function* readParts(
       }
       if (!isEmpty && follow) continue;
       if (!follow || listing.isComplete) return;
-      await sleep(interval, undefined, { signal }).catch(() => {});
+      // A file that is watched from now on may have grown before.
+      if (growth.watch(listing.files.at(-1)?.path)) continue;
+      await growth.wait(signal);
     }
   } finally {
     await part?.handle.close();

@@ -44,7 +44,7 @@ export async function answerTunnel(socket: Duplex, options: AnsweringOptions): P
     maxSessionMemory: 256,
   });
   session.setLocalWindowSize(limits.sessionWindow);
-  return new AnsweringEnd(session, limits, options);
+  return new AnsweringEnd(session, { limits, socket }, options);
 }
 
 class AnsweringEnd implements AnsweringTunnel {
@@ -54,7 +54,11 @@ class AnsweringEnd implements AnsweringTunnel {
   readonly #limits: TunnelLimits;
   #openStreams = 0;
 
-  constructor(session: ServerHttp2Session, limits: TunnelLimits, { handle, onError = () => {} }: AnsweringOptions) {
+  constructor(
+    session: ServerHttp2Session,
+    { limits, socket }: { readonly limits: TunnelLimits; readonly socket: Duplex },
+    { handle, onError = () => {} }: AnsweringOptions,
+  ) {
     this.#session = session;
     this.#limits = limits;
     let failure: Error | undefined;
@@ -70,7 +74,7 @@ class AnsweringEnd implements AnsweringTunnel {
       stream.on('error', () => {});
       void answer(stream, { handle, onError, headers: headers as NodeJS.Dict<string> });
     });
-    watchPeer(session, limits);
+    watchPeer(session, limits, socket);
   }
 
   get openStreams(): number {

@@ -10,6 +10,8 @@ export interface Tunnel extends NodeConnection, AsyncDisposable {
   /** Whether it takes requests. False from the moment that either end announces its end. */
   readonly isOpen: boolean;
   readonly openStreams: number;
+  /** Resolves when it takes no more requests. Streams that would never end by themselves have to be ended then. */
+  readonly ended: Promise<void>;
   /** Resolves when the tunnel is gone, with the reason if it broke. */
   readonly closed: Promise<Error | undefined>;
   /** Takes no more requests and lets open streams finish, without a limit of time. */
@@ -32,30 +34,38 @@ export async function openTunnel(socket: Duplex, options: Partial<TunnelLimits> 
     maxSessionMemory: 256,
     peerMaxConcurrentStreams: limits.concurrentStreams,
   });
-  return new RequestingEnd(session, limits);
+  return new RequestingEnd(session, { limits, socket });
 }
 
 class RequestingEnd implements Tunnel {
+  readonly ended: Promise<void>;
   readonly closed: Promise<Error | undefined>;
   readonly #session: ClientHttp2Session;
   readonly #limits: TunnelLimits;
+  readonly #end: () => void;
   #isOpen = true;
   #openStreams = 0;
 
-  constructor(session: ClientHttp2Session, limits: TunnelLimits) {
+  constructor(session: ClientHttp2Session, { limits, socket }: { readonly limits: TunnelLimits; readonly socket: Duplex }) {
     this.#session = session;
     this.#limits = limits;
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    this.ended = ended;
+    this.#end = () => {
+      this.#isOpen = false;
+      resolve();
+    };
     let failure: Error | undefined;
     session.once('connect', () => session.setLocalWindowSize(limits.sessionWindow));
     session.on('error', (error: Error) => (failure ??= error));
-    session.on('goaway', () => (this.#isOpen = false));
-    this.closed = new Promise((resolve) => {
+    session.on('goaway', this.#end);
+    this.closed = new Promise((closed) => {
       session.once('close', () => {
-        this.#isOpen = false;
-        resolve(failure);
+        this.#end();
+        closed(failure);
       });
     });
-    watchPeer(session, limits);
+    watchPeer(session, limits, socket);
   }
 
   get isOpen(): boolean {
@@ -86,17 +96,17 @@ class RequestingEnd implements Tunnel {
   }
 
   drain(): void {
-    this.#isOpen = false;
+    this.#end();
     if (!this.#session.closed) this.#session.close();
   }
 
   destroy(error?: Error): void {
-    this.#isOpen = false;
+    this.#end();
     this.#session.destroy(error ?? new TunnelError('closed', 'the tunnel was closed'));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#isOpen = false;
+    this.#end();
     return endSession(this.#session, this.#limits.grace);
   }
 }

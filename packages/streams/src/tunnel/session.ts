@@ -16,21 +16,22 @@ export async function settled(socket: Duplex): Promise<void> {
 }
 
 /**
- * Destroys a session whose peer no longer answers pings. A peer that sends pings itself lives, and gets none: an API server with a thousand idle tunnels
+ * Destroys a session whose peer no longer answers pings. A peer that sends something itself lives, and gets none: an API server with a thousand idle tunnels
  * would do little else.
  */
-export function watchPeer(session: Http2Session, { pingInterval, missedPings }: TunnelLimits): void {
+export function watchPeer(
+  session: Http2Session,
+  { pingInterval, missedPings }: TunnelLimits,
+  connection: Duplex & { readonly bytesRead?: number },
+): void {
   let unanswered = 0;
-  let isHeard = false;
-  session.on('ping', () => {
-    isHeard = true;
-    unanswered = 0;
-  });
+  let heard = connection.bytesRead;
   const timer = setInterval(() => {
     // It closes only after its connection has.
     if (session.destroyed) return clearInterval(timer);
-    if (isHeard) {
-      isHeard = false;
+    if (connection.bytesRead !== heard) {
+      heard = connection.bytesRead;
+      unanswered = 0;
       return;
     }
     if (unanswered >= missedPings) {
@@ -38,9 +39,11 @@ export function watchPeer(session: Http2Session, { pingInterval, missedPings }: 
       return;
     }
     unanswered++;
-    // The answer to any ping proves that the peer lives.
+    // The answer to any ping proves that the peer lives, but only pings bring one.
     session.ping((error) => {
-      if (error === null) unanswered = 0;
+      if (error !== null) return;
+      unanswered = 0;
+      heard = connection.bytesRead;
     });
   }, pingInterval);
   timer.unref();

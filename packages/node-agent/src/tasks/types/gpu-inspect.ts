@@ -24,7 +24,7 @@ export function gpuInspect(gpus: GpuInspector): TaskType {
       const found = await gpus.inspect();
       const report = found.map((one) => ({ name: one.uuid, message: findingOf(one) }));
       if (!deep) {
-        for (const { name, message } of report) context.print(`${name}  ${message}\n`);
+        context.print(report.map(({ name, message }) => `${name}  ${message}\n`).join(''));
         return { report };
       }
       const isInstalled = await execute(selfTest[0], ['--version']).then(

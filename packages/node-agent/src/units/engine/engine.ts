@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { finalNodeUnitPhases, type NodeUnit, type NodeUnitStatus } from '@capstan/api';
 import type { Moment } from '../../time/moment.ts';
@@ -42,6 +43,8 @@ export class UnitEngine implements AsyncDisposable {
   readonly #stopped = new AbortController();
   readonly #working = new Set<Promise<unknown>>();
   readonly #phases = new Map<string, string>();
+  /** One event for each unit that is launched. */
+  readonly #launches = new EventEmitter().setMaxListeners(0);
 
   constructor(options: UnitEngineOptions) {
     this.#options = options;
@@ -105,6 +108,14 @@ export class UnitEngine implements AsyncDisposable {
 
   find(name: string): UnitRun | undefined {
     return this.#runs.get(name);
+  }
+
+  /** The run of a NodeUnit, as soon as there is one. Rejects when the signal aborts. */
+  async launched(name: string, signal: AbortSignal): Promise<UnitRun> {
+    const known = this.#runs.get(name);
+    if (known !== undefined) return known;
+    const [run] = (await once(this.#launches, launchOf(name), { signal })) as [UnitRun];
+    return run;
   }
 
   /** Removed units whose logs are still there. */
@@ -175,6 +186,7 @@ export class UnitEngine implements AsyncDisposable {
     };
     const run = new UnitRun(record, context, options);
     this.#runs.set(record.name, run);
+    this.#launches.emit(launchOf(record.name), run);
     return run;
   }
 
@@ -263,6 +275,9 @@ export class UnitEngine implements AsyncDisposable {
     this.#working.add(tracked);
   }
 }
+
+/** Not the name alone: `error` has a meaning of its own. */
+const launchOf = (name: string): string => `launch of ${name}`;
 
 function wantedOf({ metadata, spec }: NodeUnit): Pick<UnitRecord, 'name' | 'uid' | 'generation' | 'spec'> {
   const { name = '', uid = '', generation = 0, deletionTimestamp } = metadata;

@@ -39,6 +39,9 @@ export class UnitRun {
   #isUploading = false;
   /** Changes of the record follow each other. */
   #writing: Promise<void> = Promise.resolve();
+  readonly #begun = Promise.withResolvers<void>();
+  /** Resolves when the program has started for the first time, or is known to run; or when there will be no such time. */
+  readonly begun: Promise<void> = this.#begun.promise;
   /** Resolves when the unit has ended, or the agent stops. */
   readonly done: Promise<void>;
 
@@ -49,9 +52,11 @@ export class UnitRun {
     this.#isConfirmed = isConfirmed;
     this.#live = { driver: context.drivers.nameFor(record.spec) };
     if (record.spec.stopped) this.#stop = stopEnding(record.spec);
-    this.done = this.#loop().catch((error: unknown) => {
-      context.log(`unit ${record.name} cannot go on: ${error instanceof Error ? error.message : String(error)}`);
-    });
+    this.done = this.#loop()
+      .catch((error: unknown) => {
+        context.log(`unit ${record.name} cannot go on: ${error instanceof Error ? error.message : String(error)}`);
+      })
+      .finally(() => this.#begun.resolve());
   }
 
   get record(): UnitRecord {
@@ -231,6 +236,7 @@ export class UnitRun {
         refuseIfCutOff(spec, await contactAge());
         await guards.arm(this.#record);
         await driver.start(room, this.#incarnation);
+        this.#begun.resolve();
         this.#retries = 0;
       } catch (error) {
         guards.disarm(this.#record);
@@ -247,6 +253,7 @@ export class UnitRun {
         if (this.#stop !== undefined) return { state: { phase: 'Stopping', ending: this.#stop, restart: false } };
         if (this.#unhealthy !== undefined) return this.#unwell(this.#unhealthy);
         const found = await driver.find(name, this.#incarnation);
+        if (found !== undefined) this.#begun.resolve();
         if (found?.phase !== 'running') return await this.#over(driver, state, found);
         if (!isProbed) {
           const until = AbortSignal.any([signal, probing.signal]);

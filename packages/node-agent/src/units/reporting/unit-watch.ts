@@ -1,6 +1,7 @@
 import { type NodeUnit, type NodeUnitStatus, nodeNamespace, nodeUnitKind } from '@capstan/api';
 import { type Client, Informer } from '@capstan/client';
 import { Trouble } from '@capstan/machinery';
+import { agentWatch } from '../../control-plane/watches.ts';
 import type { StatusReports } from '../../reporting/status-reports.ts';
 import type { UnitEngine } from '../engine/engine.ts';
 
@@ -24,7 +25,7 @@ export async function watchUnits({ client, node, engine, reports, log }: UnitWat
   });
   const informer = new Informer<NodeUnit>({
     resource: client.resource<NodeUnit>(nodeUnitKind).in(nodeNamespace(node)),
-    oneWorkspace: true,
+    ...agentWatch,
     onError: (error) => trouble.report(error instanceof Error ? error.message : String(error), 'watch'),
     onRecovered: () => trouble.clear('watch'),
   });

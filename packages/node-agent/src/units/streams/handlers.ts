@@ -7,7 +7,7 @@ import { serveUnitProxy } from './proxy.ts';
 import type { UploadFolders } from './upload.ts';
 
 export interface UnitHandlersOptions {
-  readonly engine: Pick<UnitEngine, 'runs' | 'removed' | 'driverOf'>;
+  readonly engine: Pick<UnitEngine, 'runs' | 'removed' | 'driverOf' | 'launched'>;
   readonly uploads: UploadFolders;
 }
 

@@ -277,6 +277,32 @@ describe('logs', () => {
     expect((await answerTo('GET', '/logs/c1/default/log/other')).status).toBe(400);
   });
 
+  test('are awaited by those who name the start, before the node has heard of it', async () => {
+    const asked = ask('GET', '/logs/c1/default/soon/unit?follow=true&start=soon-1');
+    const others = ask('GET', '/logs/c2/default/soon/unit?follow=true&start=soon-1');
+    const file = join(directory, 'soon');
+    writeFileSync(file, '2031-01-01T00:00:00Z stdout F first line\n');
+    driver.logs.set('soon-1 0', { files: [file], complete: true });
+    await agent.engine.accept(nodeUnit('soon-1', { owner: owner('soon'), upload: true }));
+    const { status, stream } = await asked;
+    expect([status, (await others).status]).toEqual([200, 404]);
+    let text = '';
+    const ended = new Promise((resolve) => stream.on('data', (bytes: Buffer) => (text += bytes.toString())).on('end', resolve));
+    stream.end();
+    stream.resume();
+    expect(text).toBe('');
+    await agent.engine.find('soon-1')!.uploaded();
+    await ended;
+    expect(text).toBe('first line\n');
+  });
+
+  test('of a start that ends without a program are empty', async () => {
+    const asked = answerTo('GET', '/logs/c1/default/never/unit?follow=true&start=never-1');
+    await agent.engine.accept(nodeUnit('never-1', { owner: owner('never'), upload: true }));
+    agent.engine.find('never-1')!.stop({ reason: 'Stopped', message: '' });
+    expect(await asked).toEqual({ status: 200, body: '' });
+  });
+
   test('stay for a while when the unit is removed, and nothing else does', async () => {
     await agent.engine.remove('log-1');
     await vi.waitFor(async () => expect(await driver.list()).not.toContain('log-1'), patience);

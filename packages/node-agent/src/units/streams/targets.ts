@@ -16,7 +16,7 @@ export function removedFor(engine: Pick<UnitEngine, 'removed'>, target: Containe
   return engine.removed.filter(({ spec }) => isFor(spec.owner, target)).sort(newestFirst)[0];
 }
 
-function isFor(owner: UnitOwner, { cluster, namespace, pod }: ContainerTarget): boolean {
+export function isFor(owner: UnitOwner, { cluster, namespace, pod }: ContainerTarget): boolean {
   return owner.cluster === cluster && owner.namespace === namespace && owner.name === pod;
 }
 
