@@ -38,3 +38,6 @@ export const bindingFinalizer = 'apis.kcp.io/apibinding-finalizer';
 export const bindingsInitializer = 'system:apibindings';
 /** The platform's own initializer. Its objects are created together with the workspace. */
 export const universalInitializer = 'root:universal';
+
+/** The namespaces that the server creates with a workspace, with the objects that every namespace has. Tools that install themselves into a cluster expect the second. */
+export const firstNamespaces: readonly string[] = ['default', 'kube-system'];

@@ -96,6 +96,7 @@ const rolesEverywhere: RuleTable = {
     'get,list pods @metrics.k8s.io',
     'read apibindings,apiexports,apiresourceschemas @apis.kcp.io',
     'read boundobjects,boundobjects/scale,boundobjects/status @workspaces.capstan.dev',
+    'get boundobjects/log @workspaces.capstan.dev',
     'read workspaces,workspacetypes @tenancy.kcp.io',
     'read logicalclusters @core.kcp.io',
   ],

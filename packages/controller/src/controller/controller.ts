@@ -2,6 +2,7 @@ import {
   type Change,
   type Client,
   formatKey,
+  type Informer,
   type InformerFactory,
   type InformerSelection,
   keyText,
@@ -81,8 +82,10 @@ export interface ControllerSpec<T extends KubeObject, C> {
 }
 
 /** The state of one run. */
-interface Run<C> {
+interface Run<T extends KubeObject, C> {
   readonly context: ControllerContext;
+  /** The copies of the objects that are reconciled. */
+  readonly known: Informer<T>;
   readonly queue: WorkQueue<ObjectKey>;
   readonly copies: C;
   readonly writes: OwnWrites;
@@ -136,7 +139,8 @@ export class Controller<T extends KubeObject = KubeObject, C = undefined> implem
     });
     const { queue } = loop;
     using others = new OtherWrites((key) => queue.add(key));
-    const run: Run<C> = { context, queue, copies, writes: new OwnWrites(), others, places };
+    const known = context.informers.informer<T>(primary.type, primary.selection);
+    const run: Run<T, C> = { context, known, queue, copies, writes: new OwnWrites(), others, places };
     await Promise.all([places, ...(prepared?.used ?? [])].map((one) => one.synced(context.signal)));
     const following = this.#follow(run);
     try {
@@ -147,7 +151,7 @@ export class Controller<T extends KubeObject = KubeObject, C = undefined> implem
   }
 
   /** Everything that asks for reconciles. Node 20 has no DisposableStack. */
-  #follow(run: Run<C>): Disposable[] {
+  #follow(run: Run<T, C>): Disposable[] {
     const { signals, options } = this.#spec;
     const { resyncEvery = tenHours } = options;
     const timer = resyncEvery > 0 ? setInterval(() => this.#resync(run), resyncEvery) : undefined;
@@ -163,23 +167,20 @@ export class Controller<T extends KubeObject = KubeObject, C = undefined> implem
     return [this.#spec.primary, ...this.#spec.sources];
   }
 
-  #resync({ context, queue }: Run<C>): void {
-    const { type, selection } = this.#spec.primary;
-    for (const object of context.informers.informer(type, selection).list()) queue.add(objectKey(object), 'resync');
+  #resync({ known, queue }: Run<T, C>): void {
+    for (const object of known.list()) queue.add(objectKey(object), 'resync');
   }
 
   /** Reconciles objects that became due while their copy lacked our own write. No predicate applies: it would drop what was due. */
-  #followOwnWrites({ context, queue, writes }: Run<C>): Disposable {
-    const { type, selection } = this.#spec.primary;
-    return context.informers.informer(type, selection).onChange(({ type: change, object }) => {
+  #followOwnWrites({ known, queue, writes }: Run<T, C>): Disposable {
+    return known.onChange(({ type: change, object }) => {
       if (writes.arrives(keyText(object), change === 'deleted' ? undefined : object)) queue.add(objectKey(object));
     });
   }
 
-  #reconcile(key: ObjectKey, attempt: number, run: Run<C>): Promise<Result> | Result {
-    const { context, copies, writes, others } = run;
+  #reconcile(key: ObjectKey, attempt: number, run: Run<T, C>): Promise<Result> | Result {
+    const { context, known, copies, writes, others } = run;
     const { primary, reconciler, options } = this.#spec;
-    const known = context.informers.informer<T>(primary.type, primary.selection);
     const object = known.get(key);
     const text = formatKey(key);
     if (writes.isBehind(text, object)) return done;
@@ -205,7 +206,7 @@ function isSameType(one: Pick<ResourceType, 'group' | 'resource'>, other: Pick<R
   return one.group === other.group && one.resource === other.resource;
 }
 
-function follow<C>(source: Source<C>, { queue, copies, places }: Run<C>): Disposable {
+function follow<T extends KubeObject, C>(source: Source<C>, { queue, copies, places }: Run<T, C>): Disposable {
   return places
     .informersOf(source.client)
     .informer(source.type, source.selection)

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, clusterOf, isNotFound } from '@capstan/client';
 import { formatTime, type KubeObject } from '@capstan/machinery';
 import { TokenBucket } from '../queue/rate.ts';
@@ -16,8 +17,12 @@ export interface RecorderOptions {
   /** The name of the controller, as the source of its events. */
   readonly component: string;
   readonly now?: () => number;
+  /** In milliseconds: how long events wait, so that the writes that they tell about come first. */
+  readonly delay?: number;
   readonly onError?: (error: unknown) => void;
 }
+
+const usualDelay = 100;
 
 /** More different messages than this for one reason are combined into one event. */
 const similarLimit = 10;
@@ -99,6 +104,7 @@ export class EventRecorder {
 
   /** Events beyond those that are remembered were too many for anybody to read. */
   async #writeAll(): Promise<void> {
+    await sleep(this.#options.delay ?? usualDelay);
     while (this.#waiting.length > remembered) this.#waiting.shift()!.writing = false;
     for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) await this.#write(entry);
   }

@@ -12,7 +12,7 @@ import {
 import { type Controller, controller, done, ignoring, type Result, requeueAfter } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { type Namespace, namespaceType } from '../namespaces/namespace.ts';
-import { accountName, authorityName, reconcileDefaults } from './reconcile.ts';
+import { accountName, arrival, authorityName, isArriving, reconcileDefaults } from './reconcile.ts';
 
 const accounts = { group: '', version: 'v1', resource: 'serviceaccounts', namespaced: true };
 const maps = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
@@ -61,6 +61,8 @@ interface Work {
 async function keepDefaults({ key: { cluster, name }, client, namespace, authority, signal, copies }: Work): Promise<Result> {
   const inNamespace = (object: KubeObject): Resource => client.resource(object.kind === 'ConfigMap' ? maps : accounts).in(name);
   const held = (object: string): ObjectKey => ({ cluster, namespace: name, name: object });
+  const isWhole = copies.accounts.get(held(accountName)) !== undefined && copies.maps.get(held(authorityName)) !== undefined;
+  if (namespace !== undefined && !isWhole && isArriving(namespace, cluster, Date.now())) return requeueAfter(arrival);
   try {
     // Most namespaces are complete, and the copies show it. An object that is missing from them may only be late.
     await reconcileDefaults(namespace, {

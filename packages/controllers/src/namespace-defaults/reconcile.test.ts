@@ -1,6 +1,6 @@
 import type { KubeObject } from '@capstan/machinery';
 import { expect, test } from 'vitest';
-import { type DefaultsActions, reconcileDefaults } from './reconcile.ts';
+import { type DefaultsActions, isArriving, reconcileDefaults } from './reconcile.ts';
 
 const namespace: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
 const account: KubeObject = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'shop' } };
@@ -23,6 +23,20 @@ async function writesFor(given: Partial<DefaultsActions>, of: KubeObject | undef
   });
   return writes;
 }
+
+test.each([
+  ['default', 'abc', 1_000, true],
+  ['kube-system', 'abc', 0, true],
+  ['default', 'abc', 2_000, false],
+  // The clocks differ.
+  ['default', 'abc', -60_000, false],
+  ['shop', 'abc', 0, false],
+  ['default', 'root', 0, false],
+  ['default', undefined, 0, false],
+])('the objects of namespace %s of workspace %s, %d ms old, are on their way: %s', (name, cluster, age, expected) => {
+  const created: KubeObject = { ...namespace, metadata: { name, creationTimestamp: '2026-01-01T00:00:00Z' } };
+  expect(isArriving(created, cluster, Date.parse('2026-01-01T00:00:00Z') + age)).toBe(expected);
+});
 
 test('writes nothing if both objects are right', async () => {
   expect(await writesFor({})).toEqual([]);

@@ -1,3 +1,4 @@
+import { firstNamespaces, rootCluster } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery';
 
 export const accountName = 'default';
@@ -13,6 +14,18 @@ export interface DefaultsActions {
   readonly update: (object: KubeObject) => Promise<unknown>;
   /** PEM of the authority that signs for the API server; undefined if it is not known. */
   readonly authority: string | undefined;
+}
+
+/** In milliseconds: how late the copies of objects may be that came with a workspace. */
+export const arrival = 2_000;
+
+/**
+ * Whether the objects of the namespace came with it, so that those missing from the copies are only late: other watches report them. Asking the server
+ * would cost a request for every new workspace.
+ */
+export function isArriving({ metadata }: KubeObject, cluster: string | undefined, now: number): boolean {
+  if (cluster === undefined || cluster === rootCluster || !firstNamespaces.includes(metadata.name ?? '')) return false;
+  return Math.abs(now - Date.parse(metadata.creationTimestamp ?? '')) < arrival;
 }
 
 type Step = (namespace: string, actions: DefaultsActions) => Promise<void>;

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { ownerAnnotation, ownerName, pathAnnotation, platformWorkspace } from '@capstan/api';
+import { firstNamespaces, ownerAnnotation, ownerName, pathAnnotation, platformWorkspace } from '@capstan/api';
 import { formatTime, type KubeObject } from '@capstan/machinery';
 import { rbacGroup } from '../../authz/resolver.ts';
 import { objectsOfNamespace } from '../../bootstrap/core.ts';
 import { platformRights } from '../root/platform-rights.ts';
-
-/** Tools that install themselves into a cluster expect the second. */
-const firstNamespaces = ['default', 'kube-system'];
 
 /** The objects that every workspace has from the beginning, as the store keeps them. `authority` is the PEM with which clients verify the server. */
 export function firstObjects(logicalCluster: KubeObject, { authority, now }: { authority: string; now: Date }): KubeObject[] {

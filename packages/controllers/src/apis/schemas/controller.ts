@@ -11,13 +11,17 @@ export function schemaCopyController(): Controller<KubeObject, SharingCaches> {
   return controller('apiresourceschema-cleanup')
     .for<KubeObject>(apiResourceSchemaKind, { metadataOnly: true, predicate: ({ object }) => clusterOf(object) === boundSchemasCluster })
     .reads(SharingCaches.of)
-    .watches<ApiBinding>(apiBindingKind, ({ status }) =>
-      (status?.boundResources ?? []).map((bound) => ({ cluster: boundSchemasCluster, name: copyName(bound.schema.UID, bound) })),
+    .watches<ApiBinding>(
+      apiBindingKind,
+      ({ status }) =>
+        (status?.boundResources ?? []).map((bound) => ({ cluster: boundSchemasCluster, name: copyName(bound.schema.UID, bound) })),
+      // A new binding makes no copy superfluous.
+      { predicate: ({ type }) => type !== 'added' },
     )
     .reconcile(
       ({ object, client, signal, copies: { bindings } }) =>
         reconcileCopy(object, {
-          isUsed: (name) => bindings.byIndex('schema', uidOfCopy(name)).length > 0,
+          isUsed: (name) => bindings.hasIndexed('schema', uidOfCopy(name)),
           remove: async ({ metadata: { name = '', uid = '' } }) => {
             await ignoring(client.resource(apiResourceSchemaKind).delete(name, { preconditions: { uid }, signal }), isNotFound);
             await ignoring(client.resource(apiConversionKind).delete(name, { signal }), isNotFound);
