@@ -1,11 +1,10 @@
 // Plain JavaScript that any version of Node can run, so that an old one gets a message and not a syntax error.
-import { existsSync } from 'node:fs';
-
 // `npm ci` builds the bundle, which starts faster and uses less memory than the sources.
-const bundle = new URL('../dist/lib/main.js', import.meta.url);
+const bundle = new URL('../dist/lib/main.js', import.meta.url).href;
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
-  await import(existsSync(bundle) ? bundle.href : new URL('../src/main.ts', import.meta.url).href);
+  const { existsSync } = process.getBuiltinModule('node:fs');
+  await import(existsSync(new URL(bundle)) ? bundle : new URL('../src/main.ts', import.meta.url).href);
 } else {
   const name = `node-${process.platform}-${process.arch}`;
   console.error(

@@ -39,15 +39,8 @@ export function addCommand(program: Command, name: string, description: string):
     .addOption(contextOption());
 }
 
-/** `capstan run` and the commands around it: programs on the fleet. */
-export function addUnits(program: Command): void {
-  addRun(program);
-  addReading(program);
-  addStreams(program);
-  addLifecycle(program);
-}
-
-function addRun(program: Command): void {
+/** `capstan run`, alone: it starts faster without the others. */
+export function addRun(program: Command): void {
   addCommand(program, 'run [command...]', 'Run a program on the fleet, with the files of the working directory, and print its output.')
     .passThroughOptions()
     .addOption(new Option('--offering <name>', 'the offering that it runs on (default: the smallest)'))
@@ -98,7 +91,7 @@ the unit; a second Ctrl-C leaves at once.
     });
 }
 
-function addReading(program: Command): void {
+export function addReading(program: Command): void {
   addCommand(program, 'ps', 'List the units that run or wait.')
     .addOption(new Option('-a, --all', 'also those that have ended'))
     .addOption(new Option('-w, --watch', 'go on and print changes'))
@@ -144,7 +137,7 @@ The exit code is that of the program for "ended", and 124 after the timeout.
     });
 }
 
-function addStreams(program: Command): void {
+export function addStreams(program: Command): void {
   addCommand(program, 'shell <unit> [command...]', 'Open a shell in a running unit, or run a command there.')
     .passThroughOptions()
     .addOption(new Option('-t, --tty', 'give the command a terminal (default: for shells)'))
@@ -195,7 +188,7 @@ function addStreams(program: Command): void {
     );
 }
 
-function addLifecycle(program: Command): void {
+export function addLifecycle(program: Command): void {
   const noWait = (): Option => new Option('--no-wait', 'do not wait for its end');
   addCommand(program, 'stop <units...>', 'Stop units. Their GPUs are released; files in storages stay.')
     .addOption(noWait())

@@ -101,8 +101,8 @@ function programCheck(name: string, why: string, install: string): Check {
 function firewallCheck(): Check {
   const found = programPath('nft') ?? programPath('iptables');
   if (found !== undefined) return ok('firewall', found);
-  const why = 'neither nft nor iptables: units with a network of their own do not start';
-  return missing('firewall', why, 'Install nftables, or use "capstan run --network none"');
+  const why = 'neither nft nor iptables: units run, but reach no other machine';
+  return missing('firewall', why, 'Install nftables, on Debian and Ubuntu with "apt install nftables"');
 }
 
 export interface EnginePlaces {

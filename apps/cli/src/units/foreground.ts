@@ -6,13 +6,10 @@ import { exitCodes, Failure } from '../failure.ts';
 import type { Progress } from './progress.ts';
 import { interrupted, onInterrupt } from './signals.ts';
 import { isOver, lastLinesOf, membersOf, outcomeOf, phaseOf, progressOf } from './state.ts';
-import { RemoteCommand } from './streams/command.ts';
 import { UnitLog } from './streams/log.ts';
 import type { UnitPod } from './streams/pod.ts';
-import { converse } from './streams/terminal.ts';
 import { isPassing, type Units } from './units.ts';
 import type { Listing } from './upload/listing.ts';
-import { sendFiles } from './upload/send.ts';
 import { watchUnit } from './watch.ts';
 
 export interface ForegroundOptions {
@@ -77,14 +74,19 @@ export class Foreground {
 
   async #accompany(): Promise<'ended' | 'detached'> {
     await this.#uploadWhenAwaited();
-    await this.#until((unit) => isOver(unit) || phaseOf(unit) === 'Running' || (unit.status?.restarts ?? 0) > 0);
-    this.#isPrinting = true;
-    this.#options.progress.clear();
+    const begun = this.#until(hasBegun).then(() => this.#beginPrinting());
+    begun.catch(() => {});
+    if (this.#options.tty) await begun;
     if (this.#options.tty && !isOver(this.#latest)) {
       if ((await this.#terminal()) === 'left') return 'detached';
     } else await this.#output();
     await this.#until(isOver);
     return 'ended';
+  }
+
+  #beginPrinting(): void {
+    this.#isPrinting = true;
+    this.#options.progress.clear();
   }
 
   /** To every node that waits for files. */
@@ -99,6 +101,8 @@ export class Foreground {
 
   async #uploadTo(listing: Listing, rank: number, where: string): Promise<void> {
     const { progress } = this.#options;
+    // Loaded for those who need it only, as terminals are: most of the code of this command.
+    const { sendFiles } = await import('./upload/send.ts');
     const member = (unit: GPUUnit): UnitMember | undefined => membersOf(unit).find((one) => one.rank === rank);
     const early = new Backoff(earlyPauses);
     for (;;) {
@@ -123,21 +127,28 @@ export class Foreground {
     }
   }
 
-  /** Prints the log until the unit has ended. */
+  /** Prints the log until the unit has ended. It is asked for before the program starts, so that the first line comes on a way that is open. */
   async #output(): Promise<void> {
     const early = new Backoff(earlyPauses);
-    const log = new UnitLog(this.#pod, { follow: true, signal: this.#over.signal, onTrouble: (reason) => this.#trouble('log', reason) });
+    const log = new UnitLog(this.#pod, {
+      follow: true,
+      awaitStart: true,
+      signal: this.#over.signal,
+      onBegin: () => this.#beginPrinting(),
+      onTrouble: (reason) => this.#trouble('log', reason),
+    });
     while (!isOver(this.#latest)) {
-      const runs = runsOf(this.#latest);
+      const runs = hasBegun(this.#latest) ? runsOf(this.#latest) : firstRun;
       try {
         await this.#orOver(log.read());
       } catch (error) {
         if (!isEarly(error)) throw error;
         await sleep(early.next());
+        await this.#until((unit) => hasBegun(unit) || membersOf(unit).length > 0);
         continue;
       }
       // The program has ended, or is started again.
-      await this.#until((unit) => isOver(unit) || runsOf(unit) !== runs);
+      await this.#until((unit) => isOver(unit) || (hasBegun(unit) && runsOf(unit) !== runs));
     }
     await this.#printRest(log);
   }
@@ -157,15 +168,18 @@ export class Foreground {
     if (!log.hasBegun) for (const line of lastLinesOf(this.#latest)) process.stdout.write(`${line}\n`);
   }
 
-  /** Ends a little after the unit, if the stream does not end itself. */
+  /** Ends a little after the unit, if the stream does not end itself. A program that has not started has printed nothing. */
   async #orOver(reading: Promise<void>): Promise<void> {
     reading.catch(() => {});
-    const patience = this.#until(isOver).then(() => sleep(outputPatience, undefined, { ref: false }));
+    const patience = this.#until(isOver).then(() =>
+      sleep(this.#latest.status?.startedAt === undefined ? 0 : outputPatience, undefined, { ref: false }),
+    );
     await Promise.race([reading, patience]);
   }
 
   async #terminal(): Promise<'ended' | 'left'> {
     const query = { stdin: true, stdout: true, stderr: false, tty: true };
+    const [{ RemoteCommand }, { converse }] = await Promise.all([import('./streams/command.ts'), import('./streams/terminal.ts')]);
     // Whatever it has printed before the terminal is connected, such as a greeting.
     await new UnitLog(this.#pod, { signal: this.#over.signal }).read().catch(() => {});
     for (;;) {
@@ -258,7 +272,13 @@ const restTries = 20;
 /** In milliseconds, between two requests for something that is there in a moment. */
 const earlyPauses = { base: 20, max: 300 };
 
+/** Of a unit that was created a moment ago. */
+const firstRun = '1 0';
+
 const runsOf = ({ status }: GPUUnit): string => `${status?.run ?? 0} ${status?.restarts ?? 0}`;
+
+/** Whether its program has run, or nothing of it will. */
+const hasBegun = (unit: GPUUnit): boolean => isOver(unit) || phaseOf(unit) === 'Running' || (unit.status?.restarts ?? 0) > 0;
 
 function awaitsFiles({ phase, reason }: UnitMember): boolean {
   return phase === 'Waiting' && reason === 'UploadMissing';

@@ -116,6 +116,17 @@ describe('a pod on a node that has dialled in', () => {
     expect([reply.code, reply.text]).toEqual([200, '']);
   });
 
+  test('can be followed before it exists, by clients that say so', async () => {
+    const path = `${pods}/soon/log?follow=true`;
+    expect((await server.call(path)).code).toBe(404);
+    const awaited = [server.call(`${path}&awaitStart=true`), server.call(`${path}&awaitStart=true`)];
+    const spec = { nodeName: 'gpu1', containers: [{ name: 'main', image: 'x' }] };
+    expect((await server.call(pods, { method: 'POST', body: { metadata: { name: 'soon' }, spec } })).code).toBe(201);
+    for (const { text: log } of await Promise.all(awaited)) expect(log).toBe('a line\n');
+    // Only the pods of units tell which start they show.
+    expect(asked.at(-1)!.path).toBe('/logs/root/default/soon/main?follow=true');
+  });
+
   test('refuses with a Status, which the client gets', async () => {
     const reply = await server.call(`${pods}/job/log?container=broken`);
     expect([reply.code, reply.json().reason, reply.json().message]).toEqual([404, 'NotFound', 'no such container']);

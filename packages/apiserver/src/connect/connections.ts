@@ -10,10 +10,11 @@ import type { RequestContext } from '../registry/context.ts';
 import { fresh } from '../registry/list.ts';
 import type { Resource } from '../registry/resource.ts';
 import { admitConnection } from './admission.ts';
+import { Arrivals } from './arrivals.ts';
 import { serveCommand } from './command.ts';
 import { containerOf } from './container.ts';
 import type { Dialled } from './dialled.ts';
-import { serveLog } from './log.ts';
+import { awaitsStart, serveLog } from './log.ts';
 import { checkLogOptions } from './log-options.ts';
 import { sendLog } from './log-socket.ts';
 import { type NodeSubresource, serveNodeSubresource } from './node-subresource.ts';
@@ -46,11 +47,13 @@ const powerful = new Set(['exec', 'attach', 'portforward']);
 export class Connections implements Disposable {
   readonly #options: ConnectionsOptions;
   readonly #proxy: ReverseProxy;
+  readonly #arrivals: Arrivals;
   readonly #own: ReadonlyMap<string, OwnSubresource>;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
     this.#proxy = new ReverseProxy(options);
+    this.#arrivals = new Arrivals(options.cache);
     const { tunnels, nodeSubresources = [], ownSubresources = [] } = options;
     const ofNodes = nodeSubresources.map(
       (entry): OwnSubresource => ({ ...entry, serve: (request) => serveNodeSubresource(tunnels, entry, request) }),
@@ -103,11 +106,16 @@ export class Connections implements Disposable {
   }
 
   async #serve(stream: OpenStream, context: RequestContext, resource: Resource): Promise<void> {
-    const { subresource, name } = context.info;
+    const { subresource, name, namespace, query } = context.info;
     const own = resource.group === '' ? undefined : this.#own.get(keyOf(resource, subresource));
     if (own === undefined && subresource === 'proxy') return this.#proxy.serve(stream, context, resource);
     // Objects of a bound kind are stored under the name of its export.
-    const object = findObject(context, { ...resource.storage, namespaced: resource.namespaced }, name);
+    const find = (): KubeObject | undefined => findObject(context, { ...resource.storage, namespaced: resource.namespaced }, name);
+    let object = find();
+    if (object === undefined && resource.group === '' && subresource === 'log' && awaitsStart(query)) {
+      await this.#arrivals.wait({ cluster: context.cluster, namespace, name }, stream.signal);
+      object = find();
+    }
     if (object === undefined && own?.serveMissing !== undefined) return own.serveMissing({ stream, context, resource });
     if (object === undefined) throw status.notFound(resource, name);
     if (own !== undefined) return own.serve({ stream, context, object, resource });

@@ -1,12 +1,17 @@
 import { type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
+import type { Query } from '../request/info.ts';
 import { sendLog } from './log-socket.ts';
 import type { OpenStream } from './open-streams.ts';
 import { readStart } from './relay.ts';
+import { shownNodeUnit } from './shown-unit.ts';
 import type { NodeTarget, Reach } from './target.ts';
 import { askNodeForStream } from './tunnel-request.ts';
 
 const passedOn = ['follow', 'previous', 'timestamps', 'sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes'];
+
+/** Whether a client that follows a log wants to wait for its beginning, instead of being refused. Kubernetes has no such option. */
+export const awaitsStart = (query: Query): boolean => query.get('follow') === 'true' && query.get('awaitStart') === 'true';
 
 /** Sends the log of a container. */
 export async function serveLog(
@@ -28,6 +33,8 @@ export async function serveLog(
   const path = [pod.metadata.namespace ?? '', name, container].map(encodeURIComponent).join('/');
   const { signal } = stream;
   if (target.kind === 'tunnel') {
+    const start = awaitsStart(query) ? shownNodeUnit(pod) : undefined;
+    if (start !== undefined) parameters.set('start', start);
     const where = `/logs/${encodeURIComponent(context.cluster)}/${path}?${parameters.toString()}`;
     const body = await askNodeForStream(target, context, { method: 'GET', path: where, signal });
     body.end();

@@ -31,7 +31,11 @@ export function allocations(tenants: Endpoints, options: Partial<SchedulerOption
       const nodeUnits = context.informers.informer<NodeUnit>(nodeUnitKind);
       await context.informers.synced(context.signal);
       using loop = new WorkLoop<'pass'>(context, { name, keyOf: (pass) => pass, objectOf: (pass) => ({ name: pass }) });
-      const again = (): void => loop.queue.add('pass');
+      let isDue = true;
+      const again = (): void => {
+        isDue = true;
+        loop.queue.add('pass');
+      };
       using fleet = new FleetCopy(context.informers, again);
       const all = new Tenants(again);
       const usage = await Usage.start({
@@ -46,14 +50,16 @@ export function allocations(tenants: Endpoints, options: Partial<SchedulerOption
         options: { ...defaults, ...options, now: usage.clock.now, usage },
         stock: {
           isReady: (unit) => nodeUnits.get(warmName(unit))?.status?.phase === 'Warm',
-          again: (after = 0) => loop.queue.addAfter('pass', after),
+          again: (after = 0) => (after === 0 ? again() : loop.queue.addAfter('pass', after)),
         },
+        isDue: () => isDue,
       });
       using _open = stockroom.open(scheduler.shelf);
       using _time = every(minute, () => usage.tick().catch((error: unknown) => context.onError(error, { name: 'usage' })));
       await Promise.all([
         acrossEndpoints(tenants, all.follower(name)).run(context),
         loop.run(async () => {
+          isDue = false;
           const wait = await scheduler.pass();
           return wait === undefined ? done : requeueAfter(wait);
         }),

@@ -1,4 +1,4 @@
-import { type Allocation, allocationFinalizer } from '@capstan/api';
+import { type Allocation, type AllocationReference, allocationFinalizer } from '@capstan/api';
 import { isConflict, isNotFound } from '@capstan/client';
 import { addFinalizer, type ControllerContext, hasFinalizer, isDeleting, removeFinalizer } from '@capstan/controller';
 import {
@@ -10,16 +10,20 @@ import {
   type Hold,
   isAlive,
   liftReservation,
+  type PassResult,
   type QueueRules,
+  type Usage as QueueUsage,
   type Reservation,
   runPass,
   verdictOn,
+  type Waiting,
 } from '@capstan/fleet';
 import { type KeeperOptions, StockKeeper } from '../stock/keeper.ts';
 import type { Shelf } from '../stock/stockroom.ts';
 import { type Booked, HeldBack, type Usage } from '../usage/usage.ts';
 import { advance } from './advance.ts';
 import { type BookingChange, BookingWriter } from './booking-writer.ts';
+import { DirectGrants } from './direct-grants.ts';
 import { Explainer, type Reason } from './explainer.ts';
 import type { FleetCopy } from './fleet-copy.ts';
 import { inParallel } from './in-parallel.ts';
@@ -28,7 +32,7 @@ import { reservationsNow, untilNextChange } from './reservations.ts';
 import { grantedStatus, wordsFor } from './status.ts';
 import { type Known, referenceTo, resourceOf, type Tenants, tenantOf, writeStatus } from './tenants.ts';
 import { UsageReports } from './usage-reports.ts';
-import { countBooked, type Queued, waitingList } from './waiting-list.ts';
+import { countBooked, type Queued, requestOf, waitingList } from './waiting-list.ts';
 import { WorkspacePaths } from './workspaces.ts';
 
 export interface SchedulerOptions {
@@ -61,6 +65,8 @@ export interface SchedulerParts {
   readonly tenants: Tenants;
   readonly options: SchedulerOptions;
   readonly stock: Pick<KeeperOptions, 'isReady' | 'again'>;
+  /** Whether something has changed since the last pass began. */
+  readonly isDue: () => boolean;
 }
 
 /** Grants, explains and releases. All state between two passes is in the bookings and the allocations, apart from holds. */
@@ -74,13 +80,16 @@ export class Scheduler {
   readonly #usageReports: UsageReports;
   readonly #paths = new WorkspacePaths();
   readonly #stock: StockKeeper;
+  readonly #direct: DirectGrants;
+  /** The limits of the last pass, if it has left nothing to decide. */
+  #settled: PassQuota | undefined;
   #holds: readonly Hold[] = [];
   /** Those of the last pass, which the index keeps devices for. */
   #reservations: readonly Reservation[] = [];
   #retry: keyof typeof soon | undefined;
   #shared: { readonly since: number; readonly signal: AbortSignal } | undefined;
 
-  constructor(context: ControllerContext, { fleet, tenants, options, stock }: SchedulerParts) {
+  constructor(context: ControllerContext, { fleet, tenants, options, stock, isDue }: SchedulerParts) {
     this.#context = context;
     this.#fleet = fleet;
     this.#tenants = tenants;
@@ -89,51 +98,53 @@ export class Scheduler {
     const { explainEvery: every, now } = options;
     this.#explainer = new Explainer({ index: fleet.index, every, now });
     this.#usageReports = new UsageReports(every);
-    this.#stock = new StockKeeper({
+    const granting = {
       fleet,
       tenants,
       paths: this.#paths,
       writer: this.#writer,
       newAttempt: options.newAttempt,
-      confirm: (known, attempt, signal) => this.#confirm(known, attempt, signal),
+      confirm: (known: Known, attempt: Attempt, signal: AbortSignal) => this.#confirm(known, attempt, signal),
       signal: () => this.#signal(),
       now,
-      ...stock,
+    };
+    this.#stock = new StockKeeper({ ...granting, ...stock });
+    this.#direct = new DirectGrants({
+      ...granting,
+      quiet: () => (isDue() ? undefined : this.#settled),
+      requestOf: (spec) => requestOf(spec, fleet),
+      place: (waiting) => this.#place([waiting], new Map()).grants[0],
+      again: stock.again,
     });
   }
 
-  /** Warm units, which orders get between two passes. */
+  /** Warm units and free devices, which orders get between two passes. */
   get shelf(): Shelf {
-    return this.#stock;
+    return { promise: async (order) => (await this.#stock.promise(order)) ?? this.#direct.promise(order) };
   }
 
   /** One look at everything and the writes that follow from it. Returns the milliseconds until the next one; undefined if nothing waits. */
   async pass(): Promise<number | undefined> {
     this.#retry = undefined;
+    this.#settled = undefined;
     const plan: Plan = { bookings: [], others: [] };
     // Entries that were given up are no business of the scheduler, apart from the room that they take in the index.
     const attempts = this.#fleet.attempts().filter(isAlive);
     const quota = new PassQuota(this.#fleet.quotas());
     this.#stock.count(quota);
+    this.#direct.count(quota);
     if (!quota.isEmpty) for (const volume of this.#fleet.volumes()) quota.countVolume(volume);
     await this.#goOn(attempts, plan);
     const candidates = this.#sort(attempts, plan);
     await this.#learnPaths(candidates, attempts);
     const usage = countBooked(attempts, { fleet: this.#fleet, quota, pathOf: this.#pathOf });
     const { queued, refused } = waitingList(candidates, { fleet: this.#fleet, quota, pathOf: this.#pathOf });
-    const { now, rules } = this.#options;
-    const reservations = this.#reserve(now());
-    const result = runPass(this.#fleet.index, {
-      now: now(),
-      rules,
-      waiting: queued.map(({ waiting }) => waiting),
-      holds: this.#holds,
-      reservations,
+    const { now } = this.#options;
+    const result = this.#place(
+      queued.map(({ waiting }) => waiting),
       usage,
-      totals: this.#fleet.totals(),
-      weights: new Map(),
-    });
-    this.#holds = result.holds;
+    );
+    const reservations = this.#reservations;
     const short = this.#begin(queued, result.grants, { plan, quota });
     for (const { known, ...reason } of refused) this.#explain(known, reason, plan);
     for (const { known, ...reason } of this.#explainer.shortages(short, reservations)) this.#explain(known, reason, plan);
@@ -143,6 +154,7 @@ export class Scheduler {
     await this.#write(plan, result.grants);
     this.#explainer.keep(candidates);
     if (this.#retry !== undefined) return soon[this.#retry];
+    if (queued.length + refused.length === 0) this.#settled = quota;
     const waits = [
       short.length + refused.length > 0 ? this.#options.explainEvery : undefined,
       usageIsDue,
@@ -150,6 +162,18 @@ export class Scheduler {
     ];
     const next = Math.min(...waits.filter((wait) => wait !== undefined));
     return Number.isFinite(next) ? Math.min(next, longestWait) : undefined;
+  }
+
+  #place(waiting: readonly Waiting[], usage: ReadonlyMap<string, QueueUsage>): PassResult {
+    const { now, rules } = this.#options;
+    const reservations = this.#reserve(now());
+    const totals = this.#fleet.totals();
+    const result = runPass(this.#fleet.index, {
+      ...{ now: now(), rules, waiting, holds: this.#holds, reservations, usage, totals },
+      weights: new Map(),
+    });
+    this.#holds = result.holds;
+    return result;
   }
 
   readonly #pathOf = (cluster: string): string | undefined => this.#paths.pathOf(cluster);
@@ -188,12 +212,16 @@ export class Scheduler {
     return wait;
   }
 
+  #isPromised(allocation: AllocationReference): boolean {
+    return this.#stock.isPromised(allocation) || this.#direct.isPromised(allocation);
+  }
+
   /** Goes on with attempts, also those that another scheduler has begun. Allocations that no copy has are read. */
   async #goOn(attempts: readonly Attempt[], plan: Plan): Promise<void> {
     const unknown: Attempt[] = [];
     const booked: { readonly attempt: Attempt; readonly known: Known }[] = [];
     for (const attempt of attempts) {
-      if (this.#stock.isPromised(attempt.allocation)) continue;
+      if (this.#isPromised(attempt.allocation)) continue;
       const known = this.#tenants.find(attempt.allocation.uid);
       if (known === undefined) unknown.push(attempt);
       else booked.push({ attempt, known });
@@ -246,7 +274,7 @@ export class Scheduler {
         if (isProtected && own.length === 0) this.#letGo(known, plan);
         continue;
       }
-      if (this.#stock.isPromised(referenceTo(known))) continue;
+      if (this.#isPromised(referenceTo(known))) continue;
       // At the same time as its first booking: nothing runs before the status, which waits for both.
       if (!isProtected)
         plan.others.push({

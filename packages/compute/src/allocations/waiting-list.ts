@@ -1,3 +1,4 @@
+import type { Allocation } from '@capstan/api';
 import { type Attempt, addUsage, noUsage, type PlacementRequest, requestFor, type Usage, type Waiting } from '@capstan/fleet';
 import type { FleetCopy } from './fleet-copy.ts';
 import { askedAmount, type PassQuota, placedAmount } from './quota.ts';
@@ -39,7 +40,7 @@ export function waitingList(candidates: readonly Known[], { fleet, quota, pathOf
   for (const { known, since } of byAge(candidates)) {
     const { spec } = known.allocation;
     const key = JSON.stringify([spec.offering, spec.resources, spec.nodes, spec.topology, spec.node, spec.directories]);
-    const request = requests.get(key) ?? requestOf(known, fleet);
+    const request = requests.get(key) ?? requestOf(spec, fleet);
     if (request === undefined) {
       refused.push({ known, reason: 'OfferingNotFound', message: `there is no offering ${spec.offering}` });
       continue;
@@ -78,11 +79,12 @@ export function countBooked(attempts: readonly Attempt[], { fleet, quota, pathOf
   return usage;
 }
 
-function requestOf({ allocation }: Known, fleet: FleetCopy): PlacementRequest | undefined {
-  const { offering, resources } = allocation.spec;
-  if (offering === undefined) return requestFor({ ...resources, exclusive: false, strategy: 'Pack' }, allocation.spec);
+/** Undefined if the offering does not exist. */
+export function requestOf(spec: Allocation['spec'], fleet: Pick<FleetCopy, 'offering'>): PlacementRequest | undefined {
+  const { offering, resources } = spec;
+  if (offering === undefined) return requestFor({ ...resources, exclusive: false, strategy: 'Pack' }, spec);
   const found = fleet.offering(offering);
-  return found && requestFor(found.spec, allocation.spec);
+  return found && requestFor(found.spec, spec);
 }
 
 /** The oldest first. Times are read once, not with every comparison. */

@@ -18,7 +18,7 @@ import { both } from '../reconciling/both.ts';
 import { isSameMark, newEntry, type WarmUnit, wantedStock } from './mark.ts';
 import { isUsable, nextStock, type StockPlan } from './next-stock.ts';
 import { pauseLeft } from './pause.ts';
-import type { Promised, Shelf, WarmOrder } from './stockroom.ts';
+import type { Order, Promised, Shelf } from './stockroom.ts';
 
 export interface KeeperOptions {
   readonly fleet: FleetCopy;
@@ -102,7 +102,7 @@ export class StockKeeper implements Shelf {
     ];
   }
 
-  async promise(order: WarmOrder): Promise<Promised | undefined> {
+  async promise(order: Order): Promise<Promised | undefined> {
     const { tenants, paths, signal, again } = this.#options;
     const place = tenants.onlyPlace;
     if (place === undefined || this.#choose(order) === undefined) return undefined;
@@ -136,12 +136,12 @@ export class StockKeeper implements Shelf {
     };
   }
 
-  #choose({ cluster, offering: name, image }: WarmOrder): WarmUnit | undefined {
+  #choose({ cluster, warm }: Order): WarmUnit | undefined {
     const { fleet, isReady } = this.#options;
-    const offering = fleet.offering(name);
+    const offering = warm && fleet.offering(warm.offering);
     const wanted = offering && wantedStock(offering);
     const open = this.#open;
-    if (wanted === undefined || wanted.mark.image !== image || open === undefined) return undefined;
+    if (wanted === undefined || wanted.mark.image !== warm?.image || open === undefined) return undefined;
     const others = new Set(open.reservations.filter((one) => !one.isFor(cluster)).flatMap(({ parts }) => parts.map(({ node }) => node)));
     const promised = new Set(this.#promises.values().map(({ unit }) => unit.entry.attempt));
     return fleet

@@ -16,7 +16,7 @@ import { ApiError, type Client, isAlreadyExists, isConflict, isForbidden, isNotF
 import { addFinalizer, type EventRecorder, ignoring, patchStatus, removeFinalizer } from '@capstan/controller';
 import { isObject, type KubeObject } from '@capstan/machinery';
 import { both } from '../reconciling/both.ts';
-import { warmOrderOf } from '../stock/order.ts';
+import { orderOf } from '../stock/order.ts';
 import type { Promised, Shelf } from '../stock/stockroom.ts';
 import { type Copies, ownedBy, podKind } from './copies.ts';
 import { type Step, unitFinalizer } from './decide.ts';
@@ -141,29 +141,32 @@ export class Work {
   async #allocate({ allocation, status }: Extract<Step, { kind: 'allocate' }>): Promise<void> {
     const resource = this.#options.client.resource<Allocation>(allocationKind).in(this.#unit.metadata.namespace);
     const { name = '' } = allocation.metadata;
-    using promised = await this.#promised(name);
-    const created = await both(ignoring(resource.create(allocation), isAlreadyExists), status && this.#writeStatus(status));
+    using promised = await this.#promised(allocation);
+    const creating = ignoring(resource.create(allocation), isAlreadyExists);
+    // With a promise, the finalizer is needed at once, and one status tells everything.
+    const beside = promised === undefined ? status && this.#writeStatus(status) : this.perform({ kind: 'protect' });
+    const created = await both(creating, beside);
     const made = created ?? (await resource.get(name));
     if (!made.metadata.ownerReferences?.some(({ uid }) => uid === this.#unit.metadata.uid))
       throw new Error(`the Allocation ${name} exists and belongs to something else; delete it`);
-    const granted = created && promised && (await this.#take(created, promised));
+    const granted = created && promised && (await this.#take(created, promised, status));
+    if (promised !== undefined && granted === undefined && status !== undefined) await this.#writeStatus(status);
     this.#options.wrote(granted ?? made, allocationKind);
     this.#allocations.set(name, granted ?? made);
   }
 
   /** The status names the node while the allocation is told about it: both come before anything is created there, in any order. */
-  #take(created: Allocation, promised: Promised): Promise<Allocation | undefined> {
-    const protecting = this.perform({ kind: 'protect' });
-    const name = async (node: string): Promise<void> => {
-      await protecting;
-      await this.#writeStatus(startingStatus(this.scene(), [node]));
-    };
-    return both(promised.take(created, name), protecting);
+  #take(created: Allocation, promised: Promised, begun: GPUUnitStatus | undefined): Promise<Allocation | undefined> {
+    return promised.take(created, async (node) => {
+      const scene = this.scene();
+      const unit = begun === undefined ? scene.unit : { ...scene.unit, status: begun };
+      await this.#writeStatus(startingStatus({ ...scene, unit }, [node]));
+    });
   }
 
-  /** A warm unit that this one can start in. */
-  #promised(allocation: string): Promise<Promised | undefined> {
-    const order = warmOrderOf(this.#unit, allocation);
+  /** Devices that this unit can have without waiting for the scheduler. */
+  #promised(allocation: Allocation): Promise<Promised | undefined> {
+    const order = orderOf(this.#unit, allocation);
     return order === undefined ? Promise.resolve(undefined) : this.#options.stockroom.promise(order);
   }
 

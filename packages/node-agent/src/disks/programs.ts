@@ -22,15 +22,22 @@ export interface ProgramOptions {
   readonly signal?: AbortSignal;
   /** Exit codes that mean success. */
   readonly accepted?: readonly number[];
+  /** For its standard input, which is empty if this rejects. */
+  readonly input?: Promise<string>;
 }
 
 export type RunProgram = (name: string, args: readonly string[], options?: ProgramOptions) => Promise<string>;
 
 /** Runs a program of the machine and returns its output. Rejects with a ProgramError. */
-export const runProgram: RunProgram = async (name, args, { signal, accepted = [0] } = {}) => {
+export const runProgram: RunProgram = async (name, args, { signal, accepted = [0], input } = {}) => {
   try {
-    const { stdout } = await execute(name, [...args], { env: { PATH: folders.join(':'), LC_ALL: 'C' }, signal, maxBuffer: 1 << 20 });
-    return stdout;
+    const running = execute(name, [...args], { env: { PATH: folders.join(':'), LC_ALL: 'C' }, signal, maxBuffer: 1 << 20 });
+    if (input !== undefined) {
+      const { stdin } = running.child;
+      stdin?.on('error', () => {});
+      void input.catch(() => '').then((text) => stdin?.end(text));
+    }
+    return (await running).stdout;
   } catch (error) {
     const { code, stderr = '', stdout = '' } = error as { code?: number | string; stderr?: string; stdout?: string };
     if (typeof code === 'number' && accepted.includes(code)) return stdout;

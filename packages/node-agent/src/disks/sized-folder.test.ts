@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { closeSizedFolder, openSizedFolder, reopenSizedFolder, type SizedFolder, whyNoSizes } from './sized-folder.ts';
+import { closeSizedFolder, openSizedFolder, reopenSizedFolder, type SizedFolder, sizeLater, whyNoSizes } from './sized-folder.ts';
 
 const mebibyte = 2 ** 20;
 
@@ -42,6 +42,20 @@ describeUnless(await whyNoSizes(), 'a folder with a size', () => {
     await reopenSizedFolder(folder);
     await reopenSizedFolder(folder);
     expect(readFileSync(join(folder.point, 'kept'), 'utf8')).toBe('kept');
+  });
+
+  test('can be made before its place is known, and leaves nothing if that does not come', async () => {
+    const options = { size: 64 * mebibyte, spare: () => 0 };
+    const place = Promise.withResolvers<string>();
+    const sized = sizeLater(folder.image, place.promise, options);
+    await expect.poll(() => existsSync(`${folder.image}.mount`)).toBe(true);
+    place.resolve(folder.point);
+    await sized;
+    expect([readdirSync(folder.point), readdirSync(directory).sort()]).toEqual([['before'], ['image', 'point']]);
+    await closeSizedFolder(folder);
+    await expect(sizeLater(folder.image, Promise.reject(new Error('no place')), options)).rejects.toThrow();
+    await closeSizedFolder(folder);
+    expect(readdirSync(directory)).toEqual(['point']);
   });
 
   test('takes at most a quarter of the free space, and is refused if that is almost nothing', async () => {

@@ -6,9 +6,12 @@ export const marker = 'CAPSTAN_PROCESS';
 /** The environment variable that marks every process of an allocation. */
 export const allocationMarker = 'CAPSTAN_ALLOCATION';
 
-/** Changes with every start of the machine. */
+let boot: string | undefined;
+
+/** Changes with every start of the machine. Read once, because no process outlives that: a file would wait for the slow writes of others whenever the time is asked for. */
 export async function bootId(): Promise<string> {
-  return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  boot ??= (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  return boot;
 }
 
 export interface ProcessEntry {

@@ -34,12 +34,31 @@ export function podmanEnvironment(directory: TemporaryDirectory, insecure: reado
   return { CONTAINERS_STORAGE_CONF: storage, CONTAINERS_REGISTRIES_CONF: registries };
 }
 
+/** In milliseconds: how long Podman may take to clean up after the last container. */
+const patience = 5_000;
+
 /** Podman leaves mounts of its storage behind. */
 export function deleteStorage(directory: TemporaryDirectory): void {
+  // Conmon runs Podman after the end of a container, which would make the storage again.
+  for (const until = performance.now() + patience; isUsed(directory) && performance.now() < until; ) execFileSync('sleep', ['0.05']);
   const mounts = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
     .filter((path) => path.startsWith(`${directory.path}/`));
   for (const path of mounts.reverse()) execFileSync('umount', ['--lazy', path]);
   directory[Symbol.dispose]();
+}
+
+function isUsed(directory: TemporaryDirectory): boolean {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .some((pid) => {
+      try {
+        const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+        return words.includes('cleanup') && words.some((word) => word.startsWith(`${directory.path}/`));
+      } catch {
+        // It has just ended.
+        return false;
+      }
+    });
 }

@@ -157,7 +157,7 @@ const described: readonly ToolDescription[] = [
   { name: 'coredns', version: contentVersion('coredns'), go: { module: 'coredns', package: '.', linkerFlags: '-s -w' } },
   { name: 'nomad', version: 'v1.11.3', go: { module: 'nomad', package: 'github.com/hashicorp/nomad', linkerFlags: '-s -w' } },
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
-  { name: 'podman', version: 'debian', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
+  { name: 'podman', version: 'debian-2', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
   { name: 'dockerd', version: 'debian', debianTree: dockerTree },
   {
     name: 'rsync',

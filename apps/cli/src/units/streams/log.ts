@@ -8,6 +8,8 @@ import { explainedFor, podPath, type UnitPod } from './pod.ts';
 
 export interface LogOptions {
   readonly follow?: boolean | undefined;
+  /** With `follow`: wait for a program that is about to start. Servers that cannot do that refuse, as without it. */
+  readonly awaitStart?: boolean | undefined;
   readonly previous?: boolean | undefined;
   readonly tail?: number | undefined;
   /** Only lines since then. */
@@ -15,6 +17,8 @@ export interface LogOptions {
   readonly timestamps?: boolean | undefined;
   readonly container?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Called before the first text is written. */
+  readonly onBegin?: (() => void) | undefined;
   /** Called when the connection is lost, and with undefined when it is back. */
   readonly onTrouble?: ((reason: string | undefined) => void) | undefined;
 }
@@ -32,12 +36,15 @@ export class UnitLog {
   readonly #reader: LogReader;
   #full: Promise<void> | undefined;
   #isTroubled = false;
+  #hasWritten = false;
 
   constructor(pod: UnitPod, options: LogOptions, output: NodeJS.WritableStream = process.stdout) {
     this.#pod = pod;
     this.#options = options;
     this.#reader = new LogReader(
       (bytes) => {
+        if (!this.#hasWritten) options.onBegin?.();
+        this.#hasWritten = true;
         if (!output.write(bytes)) this.#full ??= new Promise((resolve) => void output.once('drain', () => resolve()));
       },
       { keepTimes: options.timestamps === true },
@@ -94,11 +101,12 @@ export class UnitLog {
   }
 
   #path(follow: boolean | undefined): string {
-    const { previous, tail, since, container = unitContainer } = this.#options;
+    const { previous, tail, since, container = unitContainer, awaitStart } = this.#options;
     const resumed = this.#reader.resume();
     const from = resumed ?? since?.toISOString();
     const query = new URLSearchParams({ container, timestamps: 'true' });
     if (follow === true) query.set('follow', 'true');
+    if (follow === true && awaitStart === true && resumed === undefined) query.set('awaitStart', 'true');
     if (previous === true) query.set('previous', 'true');
     if (from !== undefined) query.set('sinceTime', from);
     if (tail !== undefined && resumed === undefined) query.set('tailLines', String(tail));

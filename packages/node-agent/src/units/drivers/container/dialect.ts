@@ -76,6 +76,8 @@ export interface Dialect {
   /** Of the request that pulls images, which is Docker's in both. */
   readonly pullPrefix: string;
   create(engine: Engine, spec: BoxSpec): Promise<void>;
+  /** Makes everything of a container but its program, for which a process waits already; absent if the engine does that at the start only. */
+  init?(engine: Engine, name: string): Promise<void>;
   inspect(engine: Engine, name: string): Promise<BoxState | undefined>;
   hasImage(engine: Engine, image: string): Promise<boolean>;
   remove(engine: Engine, name: string): Promise<void>;

@@ -18,16 +18,17 @@ import {
 } from '../driver.ts';
 import { UnitRecords } from '../exec/records.ts';
 import type { BoxOutput } from './box-output.ts';
-import { groupsOfProcess, ranOutOfMemory, usageOf } from './cgroups.ts';
-import type { BoxState, Dialect } from './dialect.ts';
-import { type Engine, EngineError } from './engine.ts';
-import { closeLayer, type LayerOptions, limitLayer } from './layer.ts';
+import { groupsOfProcess, usageOf } from './cgroups.ts';
+import type { BoxState } from './dialect.ts';
+import { EngineError } from './engine.ts';
+import { closeLayer, type LayerOptions } from './layer.ts';
+import { type Backend, makeBox } from './make-box.ts';
+import { MemoryWatch } from './memory-watch.ts';
 import { type PullOptions, pullImage } from './pull.ts';
-import { readRecord, writeRecord } from './records.ts';
-import { type BoxOptions, boxSpec } from './spec.ts';
+import { readRecord, type Started, writeRecord } from './records.ts';
+import type { BoxOptions } from './spec.ts';
 import { isMissingCommand, startProblem } from './start-problem.ts';
 import { streamsOf } from './streams.ts';
-import type { Surroundings } from './surroundings.ts';
 
 export interface ContainerDriverOptions extends BoxOptions {
   /** Holds a folder for each unit. */
@@ -35,7 +36,7 @@ export interface ContainerDriverOptions extends BoxOptions {
   readonly isolation: 'full' | 'none' | undefined;
   readonly why?: string;
   /** Undefined if this machine has no engine. */
-  readonly backend?: { readonly engine: Engine; readonly dialect: Dialect; readonly surroundings: Surroundings };
+  readonly backend?: Backend;
   /** How large the files may become that a program changes; undefined if that cannot be limited. */
   readonly layer?: LayerOptions | undefined;
   /** The disk of the engine. */
@@ -55,6 +56,9 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
   readonly #options: ContainerDriverOptions;
   readonly #records: UnitRecords;
   readonly #logs = new Map<string, BoxOutput>();
+  /** The folders of starts of this agent whose end it has not recorded yet. */
+  readonly #open = new Set<string>();
+  readonly #watch = new MemoryWatch();
 
   constructor(options: ContainerDriverOptions) {
     this.#options = options;
@@ -63,7 +67,7 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     if (options.why !== undefined) this.why = options.why;
   }
 
-  get #backend(): NonNullable<ContainerDriverOptions['backend']> {
+  get #backend(): Backend {
     const { backend } = this.#options;
     if (backend === undefined) throw new UnitProblem('DriverUnavailable', this.why ?? 'this machine has no container engine');
     return backend;
@@ -122,13 +126,15 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     const created = await this.#records.create(room.id, incarnation).catch(reportFullDisk);
     if (created === false) return;
     const [folder, name] = [this.#records.folder(room.id, incarnation), nameOf(room.id, incarnation)];
+    let started: Started | undefined;
     try {
-      const { address, ...namespaces } = await surroundings.open(room, incarnation);
-      const spec = await boxSpec(room, { ...this.#options, name, folder, namespaces, address });
-      await dialect.create(engine, spec);
+      await makeBox(this.#backend, room, { ...this.#options, name, folder, incarnation });
       await created.recorded.catch(reportFullDisk);
-      if (this.#options.layer !== undefined) await limitLayer(folder, await dialect.inspect(engine, name), this.#options.layer);
+      await dialect.init?.(engine, name);
+      // Before the program starts, if possible: it may end before anybody has looked at it.
+      const held = dialect.init && (await this.#follow(room.id, await this.#inspect(room.id, incarnation)));
       await engine.call({ method: 'POST', path: `${dialect.prefix}/containers/${name}/start` });
+      started = held && { ...held, startedAt: new Date().toISOString() };
     } catch (error) {
       await closeLayer(folder).catch(() => {});
       await dialect.remove(engine, name).catch(() => {});
@@ -136,21 +142,40 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
       await this.#records.delete(room.id, incarnation);
       throw startProblem(error);
     }
-    const box = await this.#inspect(room.id, incarnation);
-    if (box !== undefined) await this.#recordStart(room.id, incarnation, box);
+    started ??= await this.#follow(room.id, await this.#inspect(room.id, incarnation));
+    if (started === undefined) return;
+    this.#open.add(folder);
+    await this.#recordStart(room.id, incarnation, started);
   }
 
-  async #recordStart(id: string, incarnation: number, box: BoxState): Promise<void> {
-    const folder = this.#records.folder(id, incarnation);
-    const groups = await groupsOfProcess(box.pid);
+  /** From now on, the surroundings of a container end with its process. */
+  async #follow(id: string, box: BoxState | undefined): Promise<Started | undefined> {
+    if (box === undefined) return undefined;
+    const [groups] = await Promise.all([groupsOfProcess(box.pid), this.#backend.surroundings.follow(id, box.pid)]);
     const allocation = Object.entries(box.labels).find(([label]) => label.endsWith('.allocation'))?.[1] ?? '';
     const { pid, startedAt, id: container } = box;
-    await writeRecord(folder, 'started', { pid, startedAt, container, allocation, ...(groups && { groups }) });
-    await this.#backend.surroundings.follow(id, box.pid);
+    return { pid, startedAt, container, allocation, ...(groups && { groups }) };
+  }
+
+  async #recordStart(id: string, incarnation: number, started: Started): Promise<void> {
+    await writeRecord(this.#records.folder(id, incarnation), 'started', started);
+    this.#keep(id, incarnation);
+  }
+
+  /** From now on, nothing is lost of what the program writes, and of what the kernel knows about its end. */
+  #keep(id: string, incarnation: number): void {
+    const { surroundings } = this.#backend;
     this.#log(id, incarnation).keep();
+    this.#watch.keep(this.#records.folder(id, incarnation), (signal) => surroundings.ended(id, signal));
   }
 
   async find(id: string, incarnation: number): Promise<RoomState | undefined> {
+    const state = await this.#find(id, incarnation);
+    if (state?.phase !== 'running') this.#open.delete(this.#records.folder(id, incarnation));
+    return state;
+  }
+
+  async #find(id: string, incarnation: number): Promise<RoomState | undefined> {
     const folder = this.#records.folder(id, incarnation);
     const boot = await readFile(join(folder, 'boot'), 'utf8').catch(() => undefined);
     if (boot === undefined) return undefined;
@@ -160,7 +185,7 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     const { surroundings } = this.#backend;
     const started = await readRecord(folder, 'started');
     if (started !== undefined && (await surroundings.isAlive(id, incarnation))) {
-      this.#log(id, incarnation).keep();
+      this.#keep(id, incarnation);
       const address = await surroundings.address(id, incarnation);
       const { pid, startedAt, container } = started;
       return { phase: 'running', pid, startedAt, container, ...(address !== undefined && { address }) };
@@ -175,15 +200,16 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     const until = performance.now() + patience;
     let outOfMemory = false;
     for (;;) {
-      const started = await readRecord(folder, 'started');
       // Before the engine is asked: it deletes the cgroup soon after the end.
-      outOfMemory ||= started?.groups !== undefined && (await ranOutOfMemory(started.groups));
+      outOfMemory ||= await this.#watch.hasRunOut(folder);
+      const started = await readRecord(folder, 'started');
       const box = await this.#inspect(id, incarnation);
       if (box === undefined) return { phase: 'lost', message: 'its container was deleted' };
       if (box.phase === 'created') return { phase: 'lost', message: 'it was about to start when the agent ended' };
       if (box.phase === 'ended')
         return this.#recordExit(id, incarnation, { ...box, outOfMemory: box.outOfMemory || (box.code === 137 && outOfMemory) });
-      if (started === undefined) await this.#recordStart(id, incarnation, box);
+      const followed = started ?? (await this.#follow(id, box));
+      if (started === undefined && followed !== undefined) await this.#recordStart(id, incarnation, followed);
       if ((await surroundings.isAlive(id, incarnation)) !== false || performance.now() > until) {
         const address = (await surroundings.address(id, incarnation)) ?? box.address;
         return { phase: 'running', pid: box.pid, startedAt: box.startedAt, container: box.id, ...(address !== undefined && { address }) };
@@ -255,6 +281,8 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
   }
 
   async log(id: string, incarnation: number): Promise<RoomLog | undefined> {
+    // Recording the end takes a while, and readers need not wait for that before they get the output.
+    if (this.#open.has(this.#records.folder(id, incarnation))) return { files: await this.#log(id, incarnation).files(), complete: false };
     // In this order: all output is there before a program counts as ended.
     const state = await this.find(id, incarnation);
     if (state === undefined) return undefined;
@@ -356,6 +384,7 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
       await dialect.remove(engine, nameOf(id, incarnation));
       this.#logs.get(folder)?.close();
       this.#logs.delete(folder);
+      this.#open.delete(folder);
     }
     await surroundings.remove(id);
     await this.#records.delete(id);
@@ -367,6 +396,7 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#watch[Symbol.dispose]();
     for (const log of this.#logs.values()) log.close();
     this.#logs.clear();
     await this.#options.onDispose?.();

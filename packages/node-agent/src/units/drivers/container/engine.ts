@@ -58,9 +58,20 @@ export class Engine {
     try {
       return await this.call<T>(request);
     } catch (error) {
-      if (error instanceof EngineError && error.status === 404) return undefined;
+      if (isMissing(error)) return undefined;
       throw error;
     }
+  }
+
+  /** Whether there is such a thing, for answers that may be empty. */
+  async has(request: EngineRequest): Promise<boolean> {
+    return this.call(request).then(
+      () => true,
+      (error: unknown) => {
+        if (isMissing(error)) return false;
+        throw error;
+      },
+    );
   }
 
   /** The body of an answer while it comes in. */
@@ -108,6 +119,10 @@ export class Engine {
     sent.end(sending?.data);
     return sent;
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof EngineError && error.status === 404;
 }
 
 function unreachable(error: unknown): EngineError {

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { UnitDriver, UnitRoom } from '../driver.ts';
+import type { RoomState, UnitDriver, UnitRoom } from '../driver.ts';
 import type { ExecDriver } from '../exec/driver.ts';
-import type { BoxNamespaces } from './dialect.ts';
-import type { Anchors } from './docker/anchors.ts';
+import type { Anchor, Anchors } from './docker/anchors.ts';
 import { holderCommand } from './holder.ts';
-import type { Surroundings } from './surroundings.ts';
+import { fillPlace, reservePlace } from './places.ts';
+import type { OpenedSurroundings, Surroundings } from './surroundings.ts';
 
 /**
  * Namespaces that the driver `exec` keeps: a network with its rules, and processes, which end with the main program. The container enters both, so
@@ -27,25 +28,40 @@ export class HeldSurroundings implements Surroundings {
     await this.#anchors?.prepare(options.signal);
   }
 
-  async open(room: UnitRoom, incarnation: number): Promise<BoxNamespaces & { readonly address?: string }> {
-    const anchor = await this.#anchors?.start(room, incarnation);
+  async open(room: UnitRoom, incarnation: number, folder: string): Promise<OpenedSurroundings> {
+    if (this.#anchors !== undefined) return this.#openAnchor(this.#anchors, room, incarnation);
+    const places = { net: join(folder, 'network'), pid: join(folder, 'processes') };
+    await Promise.all(Object.values(places).map(reservePlace));
+    const fill = async (): Promise<{ readonly address?: string }> => {
+      const { pid, address } = await this.#hold(room, incarnation);
+      await Promise.all((['net', 'pid'] as const).map((space) => fillPlace(places[space], { pid, space })));
+      return address === undefined ? {} : { address };
+    };
+    const network = room.network === 'Host' ? 'host' : { path: places.net };
+    return { namespaces: { network, processes: { path: places.pid } }, ready: fill() };
+  }
+
+  async #openAnchor(anchors: Anchors, room: UnitRoom, incarnation: number): Promise<OpenedSurroundings> {
+    const anchor = await anchors.start(room, incarnation);
     try {
-      await this.#rooms.start(holderOf(room), incarnation, anchor && { enter: anchor.pid });
-      const state = await this.#rooms.find(room.id, incarnation);
-      if (state?.phase !== 'running') throw new Error('the namespaces of the container have ended');
-      while (!(await this.#isReady(room.id, incarnation))) await sleep(5);
-      const inside = await pidInside(state.pid);
-      if (anchor !== undefined && inside !== undefined) await anchor.follow(inside);
-      const address = state.address === undefined ? {} : { address: state.address };
-      if (anchor !== undefined) {
-        const space = { container: anchor.name };
-        return { network: room.network === 'Host' ? 'host' : space, processes: space, ...address };
-      }
-      const folder = `/proc/${state.pid}/ns`;
-      return { network: room.network === 'Host' ? 'host' : { path: `${folder}/net` }, processes: { path: `${folder}/pid` }, ...address };
+      const { pid, address } = await this.#hold(room, incarnation, anchor);
+      const inside = await pidInside(pid);
+      if (inside !== undefined) await anchor.follow(inside);
+      const space = { container: anchor.name };
+      const network = room.network === 'Host' ? 'host' : space;
+      return { namespaces: { network, processes: space }, ready: Promise.resolve(address === undefined ? {} : { address }) };
     } finally {
-      anchor?.close();
+      anchor.close();
     }
+  }
+
+  /** Starts the holder of the namespaces: those of the anchor, or new ones. */
+  async #hold(room: UnitRoom, incarnation: number, anchor?: Anchor): Promise<Extract<RoomState, { phase: 'running' }>> {
+    await this.#rooms.start(holderOf(room), incarnation, anchor && { enter: anchor.pid });
+    const state = await this.#rooms.find(room.id, incarnation);
+    if (state?.phase !== 'running') throw new Error('the namespaces of the container have ended');
+    while (!(await this.#isReady(room.id, incarnation))) await sleep(5);
+    return state;
   }
 
   async #isReady(id: string, incarnation: number): Promise<boolean> {
@@ -71,6 +87,19 @@ export class HeldSurroundings implements Surroundings {
   async address(id: string, incarnation: number): Promise<string | undefined> {
     const state = await this.#rooms.find(id, incarnation);
     return state?.phase === 'running' ? state.address : undefined;
+  }
+
+  /** The holder has a last word, and the launcher more to do after it. */
+  async ended(id: string, signal: AbortSignal): Promise<void> {
+    const streams = await this.#rooms.attach(id, { stdin: false });
+    const close = (): void => streams.close();
+    signal.addEventListener('abort', close);
+    try {
+      if (!signal.aborted) for await (const chunk of streams.stdout) if (String(chunk).includes('ended')) return;
+    } finally {
+      signal.removeEventListener('abort', close);
+      close();
+    }
   }
 
   async changed(id: string, incarnation: number, signal: AbortSignal): Promise<void> {

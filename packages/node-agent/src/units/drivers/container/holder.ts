@@ -2,8 +2,8 @@
 const calls = process.arch === 'arm64' ? { prctl: 167, pidfdOpen: 434 } : { prctl: 157, pidfdOpen: 434 };
 
 /**
- * Cannot be inspected by programs in the container, and ends with the process that it is told on standard input. It may be the first process of a pid
- * namespace, and then takes care of orphans.
+ * Cannot be inspected by programs in the container, and ends with the process that it is told on standard input, with a last word for those who listen. It may be the first
+ * process of a pid namespace, and then takes care of orphans.
  */
 const program = `
   $SIG{CHLD} = 'IGNORE';
@@ -15,6 +15,7 @@ const program = `
   exit if $descriptor < 0;
   vec(my $read = '', $descriptor, 1) = 1;
   1 until select(my $ready = $read, undef, undef, undef) > 0;
+  syswrite STDOUT, "ended\\n";
 `;
 
 export const holderCommand: readonly string[] = ['/usr/bin/perl', '-e', program];

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -33,6 +33,7 @@ const surroundings: Surroundings = {
   follow: async () => {},
   isAlive: async () => false,
   address: async () => undefined,
+  ended: async () => {},
   changed: async () => {},
   end: async () => {},
   connect: () => Promise.reject(new Error('there are no ports')),
@@ -40,8 +41,8 @@ const surroundings: Surroundings = {
   list: async () => [],
 };
 
-/** A program whose cgroup the engine deletes as soon as it says that the program has ended. */
-async function endOf(box: BoxState, kills: number): Promise<unknown> {
+/** A program whose cgroup the engine deletes as soon as it says that the program has ended, or before that. */
+async function endOf(box: BoxState, kills: number, { isDeletedEarly = false } = {}): Promise<unknown> {
   const group = mkdtempSync(join(directory, 'group-'));
   writeFileSync(join(group, 'memory.events'), `low 0\noom ${kills}\noom_kill ${kills}\n`);
   const records = new UnitRecords(directory);
@@ -59,9 +60,23 @@ async function endOf(box: BoxState, kills: number): Promise<unknown> {
     },
     output: () => ({ keep: () => {}, files: async () => [], finish: async () => {}, close: () => {} }),
   } as unknown as Dialect;
-  const backend = { engine: new Engine('/nowhere'), dialect, surroundings };
+  let isAlive = isDeletedEarly;
+  const end = Promise.withResolvers<void>();
+  const ending: Surroundings = {
+    ...surroundings,
+    isAlive: async () => isAlive,
+    ended: () => end.promise,
+    changed: async () => {
+      end.resolve();
+      await expect.poll(() => existsSync(join(records.folder('u', 0), 'ranOut'))).toBe(true);
+      rmSync(group, { recursive: true });
+      isAlive = false;
+    },
+  };
+  const backend = { engine: new Engine('/nowhere'), dialect, surroundings: ending };
   const options = { directory, isolation: 'full', processes: 1, log: { files: 1, bytes: 1 }, gpuNames: 'none' } as const;
   await using driver = new ContainerDriver({ ...options, backend });
+  if (isDeletedEarly) await driver.changed('u', 0, AbortSignal.timeout(5_000));
   return driver.find('u', 0);
 }
 
@@ -72,4 +87,8 @@ test.each([
   ['that went on after one of its processes was killed', { ...ended, code: 3 }, 1, 'Error'],
 ])('a program %s has the right reason, although its cgroup is gone', async (_title, box, kills, reason) => {
   expect(await endOf(box, kills)).toMatchObject({ phase: 'exited', code: box.code, reason });
+});
+
+test('a program that ran out of memory has the right reason, although its cgroup is gone before anybody asks for it', async () => {
+  expect(await endOf(ended, 1, { isDeletedEarly: true })).toMatchObject({ phase: 'exited', reason: 'OutOfMemory' });
 });

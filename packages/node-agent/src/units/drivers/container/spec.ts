@@ -25,7 +25,6 @@ export interface BoxPlace extends BoxOptions {
   /** Of this start; it holds the log and the files that the driver gives to the container. */
   readonly folder: string;
   readonly namespaces: BoxNamespaces;
-  readonly address?: string | undefined;
 }
 
 /** The container of a unit. Rejects with a UnitProblem. */
@@ -100,13 +99,20 @@ async function openTree(folder: string): Promise<void> {
   }
 }
 
+/** Tells a container its address, which is not known when it is created. Its program must not have started. */
+export async function writeHosts({ hostname }: UnitRoom, folder: string, address = '127.0.0.1'): Promise<void> {
+  const hosts = `127.0.0.1\tlocalhost\n::1\tlocalhost\n${address}\t${hostname}\n`;
+  await writeFile(join(filesIn(folder), 'hosts'), hosts, { mode: 0o644 });
+}
+
+const filesIn = (folder: string): string => join(folder, 'files');
+
 /** Names of hosts and name servers. Those of the node would tell about it. */
-async function ownFiles(room: UnitRoom, { folder, address }: BoxPlace): Promise<BoxSpec['mounts']> {
+async function ownFiles(room: UnitRoom, { folder }: BoxPlace): Promise<BoxSpec['mounts']> {
   if (room.network === 'Host') return ['/etc/hosts', '/etc/resolv.conf'].map((path) => ({ source: path, path, readOnly: true }));
-  const files = join(folder, 'files');
+  const files = filesIn(folder);
   await mkdir(files, { recursive: true, mode: 0o755 });
-  const hosts = `127.0.0.1\tlocalhost\n::1\tlocalhost\n${address ?? '127.0.0.1'}\t${room.hostname}\n`;
-  await writeFile(join(files, 'hosts'), hosts, { mode: 0o644 });
+  await writeHosts(room, folder);
   await writeFile(join(files, 'resolv.conf'), room.network === 'None' ? '' : (await unitResolver()).text, { mode: 0o644 });
   return ['hosts', 'resolv.conf'].map((name) => ({ source: join(files, name), path: `/etc/${name}`, readOnly: true }));
 }

@@ -14,6 +14,9 @@ type Launcher = ChildProcessByStdio<Writable, Readable, null>;
 /** In milliseconds. */
 const longest = 60_000;
 
+/** In milliseconds: the fork of an agent takes a while, in which it would not send the first output of the program that has just started. */
+const spareAfter = 200;
+
 /** Launchers that wait for a unit, by their program: starting Perl takes longer than everything else. They end with the agent. */
 const spares = new Map<string, Launcher>();
 
@@ -52,7 +55,9 @@ export async function launch(program: LauncherProgram, spec: readonly Pair[], re
   } finally {
     clearTimeout(timer);
   }
-  if (!spares.has(program.file)) spares.set(program.file, begin(program));
+  setTimeout(() => {
+    if (!spares.has(program.file)) spares.set(program.file, begin(program));
+  }, spareAfter).unref();
 }
 
 function begin({ perl, file }: LauncherProgram): Launcher {

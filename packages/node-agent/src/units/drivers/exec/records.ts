@@ -71,10 +71,12 @@ export class UnitRecords {
   }
 
   async state(id: string, incarnation: number): Promise<RoomState | undefined> {
-    const boot = await readText(join(this.folder(id, incarnation), 'boot'));
+    const [boot, monitor, started] = await Promise.all([
+      readText(join(this.folder(id, incarnation), 'boot')),
+      this.monitor(id, incarnation),
+      this.read(id, incarnation, 'started'),
+    ]);
     if (boot === undefined) return undefined;
-    const monitor = await this.monitor(id, incarnation);
-    const started = await this.read(id, incarnation, 'started');
     // Read last: the launcher writes it before it ends.
     const exit = await this.read(id, incarnation, 'exit');
     const startedAt = started?.get('startedAt') ?? '';
@@ -96,8 +98,7 @@ export class UnitRecords {
 
   /** The pid of the live launcher. */
   async monitor(id: string, incarnation: number): Promise<number | undefined> {
-    const record = await this.read(id, incarnation, 'monitor');
-    const boot = await readText(join(this.folder(id, incarnation), 'boot'));
+    const [record, boot] = await Promise.all([this.read(id, incarnation, 'monitor'), readText(join(this.folder(id, incarnation), 'boot'))]);
     if (record === undefined || boot !== (await bootId())) return undefined;
     const pid = Number(record.get('pid'));
     return (await startTime(pid)) === record.get('startTime') ? pid : undefined;

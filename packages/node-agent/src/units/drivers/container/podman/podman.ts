@@ -13,14 +13,17 @@ export const podman: Dialect = {
     await engine.call({ method: 'POST', path: `${podman.prefix}/containers/create`, body: bodyOf(spec) });
   },
 
+  async init(engine, name) {
+    await engine.call({ method: 'POST', path: `${podman.prefix}/containers/${name}/init` });
+  },
+
   async inspect(engine, name) {
     const found = await engine.find<Inspected>({ path: `${podman.prefix}/containers/${name}/json` });
     return found && stateOf(found);
   },
 
   async hasImage(engine, image) {
-    const found = await engine.find<object>({ path: `${podman.prefix}/images/${encodeURIComponent(image)}/json` });
-    return found !== undefined;
+    return engine.has({ path: `${podman.prefix}/images/${encodeURIComponent(image)}/exists` });
   },
 
   async remove(engine, name) {

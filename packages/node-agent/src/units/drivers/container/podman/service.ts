@@ -68,7 +68,8 @@ export class PodmanService implements AsyncDisposable {
       const begun = performance.now();
       const child = spawn(podman, ['system', 'service', '--time=0', `unix://${this.socketPath}`], {
         stdio: 'ignore',
-        cwd: '/',
+        // Some versions of conmon leave a file behind where they were started.
+        cwd: directory,
         env: { ...process.env, ...environment },
       });
       this.#child = child;
