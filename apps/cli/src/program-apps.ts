@@ -3,8 +3,8 @@ import type { ActFlags } from './apps/act.ts';
 import type { AppFlags, AppOutputFlags } from './apps/apps.ts';
 import type { DeployFlags } from './apps/deploy.ts';
 import type { KubeconfigFlags } from './apps/kubeconfig.ts';
+import type { LogFlags } from './apps/logs.ts';
 import type { ShellFlags } from './apps/shell.ts';
-import type { LogFlags } from './apps/show.ts';
 import { examples } from './help.ts';
 import { outputFormats } from './output-format.ts';
 import { contextOption, kubeconfigOption } from './program-bindings.ts';
@@ -71,7 +71,10 @@ function addReading(command: Making): void {
   command('logs <instance>', 'Print the steps of an operation and the end of their output, also of members that are gone.')
     .addOption(new Option('--operation <name>', 'another operation than the last one'))
     .addOption(new Option('--tail <lines>', 'how many lines of each step; 0 for none').default('10'))
-    .action(async (name: string, flags: LogFlags) => (await import('./apps/show.ts')).printLogs(name, flags));
+    .addOption(new Option('-f, --follow', 'print output as it comes, until the operation has ended; the exit code is 1 if it failed'))
+    .action(async (name: string, flags: LogFlags) => {
+      process.exitCode = await (await import('./apps/logs.ts')).printLogs(name, flags);
+    });
   command('events <instance>', 'List the events of an instance, its members and operations.')
     .addOption(outputOption())
     .action(async (name: string, flags: AppOutputFlags) => (await import('./apps/show.ts')).listAppEvents(name, flags));

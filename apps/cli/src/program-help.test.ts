@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { createProgram } from './program.ts';
+import { createProgram, groups } from './program.ts';
 
 /** The output of `--help` of a command. */
 function helpOf(name: string): string {
@@ -25,4 +25,14 @@ describe('--help', () => {
     ];
     expect(createProgram().commands.flatMap(silent)).toEqual(['__names']);
   });
+});
+
+test('a command that needs no others is added with those of its part only, and is the same', () => {
+  const namesOf = (program: Command): string[] => program.commands.map((one) => one.name());
+  for (const { names } of groups.flatMap(({ parts }) => parts))
+    for (const name of names) {
+      expect(namesOf(createProgram(name))).toEqual(names);
+      expect(namesOf(createProgram())).toContain(name);
+    }
+  expect(namesOf(createProgram('completion'))).toEqual(namesOf(createProgram()));
 });

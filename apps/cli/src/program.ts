@@ -22,7 +22,7 @@ import { addQuotas } from './program-quotas.ts';
 import { addSession } from './program-session.ts';
 import { addSsh } from './program-ssh.ts';
 import { addTasks } from './program-tasks.ts';
-import { addUnits } from './program-units.ts';
+import { addLifecycle, addReading, addRun, addStreams } from './program-units.ts';
 import { addUsage } from './program-usage.ts';
 import { addVolumes } from './program-volumes.ts';
 import { addWorkspaces } from './program-workspaces.ts';
@@ -39,7 +39,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     if (error.code !== 'EPIPE') throw error;
   });
   try {
-    await createProgram().parseAsync(argv);
+    await createProgram(argv[2]).parseAsync(argv);
   } catch (error) {
     // Commander has already printed the error, or the requested help.
     if (error instanceof CommanderError) {
@@ -95,14 +95,93 @@ const runtimeConfigOption = (): Option =>
     'enable API versions that are off by default, such as admissionregistration.k8s.io/v1beta1=true for mutating admission policies',
   ).argParser(parseRuntimeConfig);
 
-export function createProgram(): Command {
+/** Commands that are added together, and the names of those that need no others. A test compares them. */
+interface Part {
+  readonly names: readonly string[];
+  readonly add: (program: Command) => void;
+}
+
+interface Group {
+  readonly heading: string;
+  readonly parts: readonly Part[];
+}
+
+export const groups: readonly Group[] = [
+  {
+    heading: 'Programs on the fleet:',
+    parts: [
+      { names: ['run'], add: addRun },
+      { names: ['ps', 'top', 'logs', 'events', 'wait'], add: addReading },
+      { names: ['shell', 'attach', 'cp', 'port-forward'], add: addStreams },
+      { names: ['stop', 'start', 'rm'], add: addLifecycle },
+      { names: ['ssh'], add: addSsh },
+      { names: ['volume'], add: addVolumes },
+      { names: ['app'], add: addApps },
+    ],
+  },
+  {
+    heading: 'Servers:',
+    parts: [
+      { names: ['up', 'apiserver'], add: addServers },
+      { names: ['controller-manager', 'platform-controllers'], add: addControllers },
+      { names: ['runtime-api'], add: addRuntimeApi },
+      { names: ['console-server'], add: addConsoleServer },
+      { names: ['status'], add: addStatus },
+      { names: ['audit'], add: addAudit },
+      { names: ['usage'], add: addUsage },
+      { names: ['authority'], add: addAuthority },
+      { names: ['snapshot'], add: addSnapshot },
+    ],
+  },
+  {
+    heading: 'Workspaces and users:',
+    parts: [
+      { names: ['login', 'logout', 'whoami', 'context'], add: addSession },
+      { names: ['console'], add: addConsole },
+      { names: ['ws'], add: addWorkspaces },
+      { names: ['bind', 'claims'], add: addBindings },
+    ],
+  },
+  {
+    heading: 'The fleet:',
+    parts: [
+      { names: ['node', 'node-agent'], add: addNodes },
+      { names: ['offering', 'stock', 'allocation'], add: addAllocations },
+      { names: ['quota', 'reservation'], add: addQuotas },
+      { names: ['task'], add: addTasks },
+      { names: ['artifact'], add: addArtifacts },
+      { names: ['kubelet-token'], add: addKubelets },
+    ],
+  },
+  {
+    heading: 'Commands:',
+    parts: [
+      // `completion` describes all commands.
+      { names: [], add: addHelp },
+      { names: ['version'], add: addVersion },
+    ],
+  },
+];
+
+/** All commands, or only those that are added together with the named one, which takes a fraction of the time. */
+export function createProgram(name?: string): Command {
   const program = new Command('capstan')
-    .description('A GPU cloud that anyone can run, behind one Kubernetes-compatible API.')
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'capstan: ')) })
     .showHelpAfterError('Run with --help for usage.')
-    .version(versionText(), '-V, --version', 'print the versions of Capstan, its Kubernetes API, Node and SQLite')
     .exitOverride()
-    .enablePositionalOptions()
+    .enablePositionalOptions();
+  const part = groups.flatMap(({ parts }) => parts).find(({ names }) => name !== undefined && names.includes(name));
+  if (part !== undefined) {
+    part.add(program);
+    return program;
+  }
+  for (const { heading, parts } of groups) {
+    program.commandsGroup(heading);
+    for (const { add } of parts) add(program);
+  }
+  return program
+    .description('A GPU cloud that anyone can run, behind one Kubernetes-compatible API.')
+    .version(versionText(), '-V, --version', 'print the versions of Capstan, its Kubernetes API, Node and SQLite')
     .addHelpText(
       'after',
       examples(
@@ -113,12 +192,9 @@ export function createProgram(): Command {
         ['capstan <command> --help', 'show the options and examples of a command'],
       ),
     );
-  program.commandsGroup('Programs on the fleet:');
-  addUnits(program);
-  addSsh(program);
-  addVolumes(program);
-  addApps(program);
-  program.commandsGroup('Servers:');
+}
+
+function addServers(program: Command): void {
   program
     .command('up')
     .description('Start everything in one command, and keep it running until Ctrl-C.')
@@ -178,33 +254,13 @@ export function createProgram(): Command {
       ),
     )
     .action(async (flags: ApiServerFlags) => (await import('./commands/apiserver.ts')).apiserver(flags));
-  addControllers(program);
-  addRuntimeApi(program);
-  addConsoleServer(program);
-  addStatus(program);
-  addAudit(program);
-  addUsage(program);
-  addAuthority(program);
-  addSnapshot(program);
-  program.commandsGroup('Workspaces and users:');
-  addSession(program);
-  addConsole(program);
-  addWorkspaces(program);
-  addBindings(program);
-  program.commandsGroup('The fleet:');
-  addNodes(program);
-  addAllocations(program);
-  addQuotas(program);
-  addTasks(program);
-  addArtifacts(program);
-  addKubelets(program);
-  program.commandsGroup('Commands:');
-  addHelp(program);
+}
+
+function addVersion(program: Command): void {
   program
     .command('version')
     .description('Print the versions of Capstan, its Kubernetes API, Node and SQLite.')
     .action(() => void process.stdout.write(`${versionText()}\n`));
-  return program;
 }
 
 function addSnapshot(program: Command): void {

@@ -34,10 +34,19 @@ const signIn = createRoute({
 });
 const workspace = createRoute({ getParentRoute: () => gate, path: '/w/$workspace', component: Shell });
 
-/** Tabs and folders are in the address, so that links lead to them. */
-const withTab = ({ tab, folder }: Record<string, unknown>): { tab?: string; folder?: string } => ({
+interface Parts {
+  readonly tab?: string;
+  readonly folder?: string;
+  readonly step?: string;
+  readonly task?: string;
+}
+
+/** Tabs, folders, and steps and tasks whose output is shown are in the address, so that links lead to them. */
+const withParts = ({ tab, folder, step, task }: Record<string, unknown>): Parts => ({
   ...(typeof tab === 'string' && { tab }),
   ...(typeof folder === 'string' && { folder }),
+  ...(typeof step === 'string' && { step }),
+  ...(typeof task === 'string' && { task }),
 });
 
 const pages = [
@@ -55,7 +64,7 @@ const pages = [
   createRoute({
     getParentRoute: () => workspace,
     path: '/units/$namespace/$name',
-    validateSearch: withTab,
+    validateSearch: withParts,
     component: lazyRouteComponent(() => import('./pages/units/unit-detail.tsx'), 'UnitDetail'),
   }),
   createRoute({
@@ -66,7 +75,7 @@ const pages = [
   createRoute({
     getParentRoute: () => workspace,
     path: '/apps/$namespace/$name',
-    validateSearch: withTab,
+    validateSearch: withParts,
     component: lazyRouteComponent(() => import('./pages/apps/instance-detail.tsx'), 'InstanceDetail'),
   }),
   createRoute({
@@ -87,7 +96,7 @@ const pages = [
   createRoute({
     getParentRoute: () => workspace,
     path: '/storages/$namespace/$name',
-    validateSearch: withTab,
+    validateSearch: withParts,
     component: lazyRouteComponent(() => import('./pages/storages/storage-detail.tsx'), 'StorageDetail'),
   }),
   createRoute({
@@ -98,6 +107,7 @@ const pages = [
   createRoute({
     getParentRoute: () => workspace,
     path: '/fleet/$name',
+    validateSearch: withParts,
     component: lazyRouteComponent(() => import('./pages/fleet/node-detail.tsx'), 'NodeDetail'),
   }),
   createRoute({
@@ -108,7 +118,7 @@ const pages = [
   createRoute({
     getParentRoute: () => workspace,
     path: '/tenancy',
-    validateSearch: withTab,
+    validateSearch: withParts,
     component: lazyRouteComponent(() => import('./pages/tenancy/tenancy.tsx'), 'Tenancy'),
   }),
   createRoute({

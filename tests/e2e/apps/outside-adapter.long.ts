@@ -40,6 +40,9 @@ describeUnless(await HostNetwork.problem(), 'an app whose adapter is a web servi
     await deploy();
     await platform.status('light', { state: 'running', phase: 'shining', health: 'healthy' });
     expect(host.read('/srv/beacon/state')).toMatch(/^red [0-9a-f]{32} \d+\./);
+    const printed = await platform.run('app', 'logs', 'light', '--follow');
+    expect(printed).toMatch(/\(succeeded\)/);
+    expect(printed.trimEnd()).toMatch(/, deploy: succeeded$/);
   });
 
   test('changes, and has an operation of its own', async () => {

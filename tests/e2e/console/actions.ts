@@ -154,6 +154,25 @@ export function testActions(platform: () => ConsolePlatform): void {
       await button('Cordon').waitFor();
     });
 
+    test('a task of a node leads to its output', async () => {
+      await platform().capstan(
+        'task',
+        'run',
+        platform().node,
+        'collect.logs',
+        '--set',
+        'files=["/etc/passwd"]',
+        '--name',
+        'look',
+        '--follow',
+      );
+      await go('/fleet/{node}');
+      await main().getByRole('link', { name: 'look', exact: true }).click();
+      await main().getByRole('heading', { name: 'Output of look' }).waitFor();
+      await main().getByText('· ended').waitFor();
+      await main().getByRole('region', { name: 'Output of the program' }).getByText('root:').first().waitFor();
+    });
+
     test('an object is applied, changed after a dry run that shows the differences, and deleted', async () => {
       const { page } = visit;
       const write = async (text: string): Promise<void> => {

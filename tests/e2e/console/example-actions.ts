@@ -80,6 +80,21 @@ export function testExampleActions(platform: () => ConsolePlatform): void {
       await expectSent('POST appoperations');
     });
 
+    test('a step leads to its output, and another step is chosen there', async () => {
+      await go('/apps/default/lab?tab=operations');
+      await main().getByRole('link', { name: 'Output of Check the GPUs on lab-gpu-10' }).click();
+      await main().getByText('GPU is lost').waitFor();
+      const [read] = await Promise.all([
+        visit.page.waitForRequest(/appoperations\/lab-deploy-1\/log/),
+        (async () => {
+          await main().getByRole('combobox', { name: 'Step' }).click();
+          await visit.page.getByRole('option', { name: 'Start the controller · lab-gpu-08: done' }).click();
+        })(),
+      ]);
+      expect(new URL(read.url()).searchParams.get('step')).toBe('start-the-controller-lab-gpu-08');
+      expect(new URL(visit.page.url()).searchParams.get('step')).toContain('lab-deploy-1/');
+    });
+
     test('an app that is paused and stopped goes on', async () => {
       await go('/apps/default/archive');
       await button('End the pause').click();

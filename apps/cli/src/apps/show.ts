@@ -1,12 +1,11 @@
-import { type AppInstance, type AppMember, type AppOperation, appOperationKind } from '@capstan/api';
+import type { AppInstance, AppMember, AppOperation } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
-import { Failure } from '../failure.ts';
 import { type Column, printList, printOne } from '../output.ts';
 import { printable } from '../units/words.ts';
 import { type AppOutputFlags, type Apps, answered, findInstance, membersOf, openApps, operationsOf } from './apps.ts';
-import { errorLines, nextActions, outputLines, reportLine, since, stepLines } from './words.ts';
+import { errorLines, nextActions, reportLine, since } from './words.ts';
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 const counted = ({ status }: AppInstance): string | undefined => status?.members && `${status.members.healthy}/${status.members.total}`;
@@ -141,42 +140,6 @@ export async function listMembers(name: string, { output, ...flags }: AppOutputF
 export async function listOperations(name: string, { output, ...flags }: AppOutputFlags): Promise<void> {
   using apps = openApps(flags);
   printList(await operationsOf(apps, name), { output, table: operationTable, empty: `${name} has had no operations.` });
-}
-
-export interface LogFlags extends AppOutputFlags {
-  readonly operation?: string;
-  /** Lines of each step. */
-  readonly tail: string;
-}
-
-/** Prints the steps of an operation, the last one of the instance by default, with the end of their output. */
-export async function printLogs(name: string, { operation, tail, ...flags }: LogFlags): Promise<void> {
-  if (!/^\d{1,6}$/.test(tail)) throw new Failure('usage', '--tail: expected a number of lines.');
-  using apps = openApps(flags);
-  const all = await operationsOf(apps, name);
-  const found = operation === undefined ? all.at(-1) : all.find(({ metadata }) => metadata.name === operation);
-  if (found === undefined)
-    return write(operation === undefined ? `${name} has had no operations.` : `${name} has no operation ${operation}.`);
-  write(`${found.metadata.name}, ${found.spec.type}: ${found.status?.state ?? 'pending'}`);
-  const nodes = new Map((await membersOf(apps, name)).map(({ metadata, spec }) => [metadata.name ?? '', spec.node]));
-  for (const step of (found.status?.steps ?? []).toSorted((one, other) => one.stage - other.stage)) {
-    for (const line of stepLines([step], nodes)) write(line);
-    // Problems have the output of failed steps.
-    if (step.state === 'failed' || tail === '0') continue;
-    for (const line of outputLines(await outputOf(apps, { operation: found.metadata.name ?? '', step: step.id, tail }))) write(line);
-  }
-  for (const error of found.status?.errors ?? []) for (const line of errorLines(error)) write(line);
-}
-
-/** Empty for a step without output, and for one whose output is a secret or is not kept. */
-async function outputOf(
-  { client, namespace }: Apps,
-  { operation, step, tail }: { readonly operation: string; readonly step: string; readonly tail: string },
-): Promise<string> {
-  const { group, version, resource } = appOperationKind;
-  const query = new URLSearchParams({ step, tailLines: tail });
-  const path = `/apis/${group}/${version}/namespaces/${namespace}/${resource}/${operation}/log?${query.toString()}`;
-  return (await ignoring(client.raw({ method: 'GET', path }), isNotFound))?.text ?? '';
 }
 
 interface AppEvent extends KubeObject {

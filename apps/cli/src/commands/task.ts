@@ -137,31 +137,38 @@ export async function streamLog(
 
 export async function cancelTask(name: string, { node, ...flags }: TaskFlags): Promise<void> {
   using client = workspaceClient(flags);
-  const task = await findTask(client, { name, node });
-  if (task.status?.finishedAt !== undefined && task.status.attempt === task.spec.attempt)
-    throw new Failure('usage', `the task ${name} has ended: ${phaseOf(task)}.`);
-  await change(client, task, { cancelled: true });
+  const task = await change(client, { name, node }, (found) => {
+    if (found.status?.finishedAt !== undefined && found.status.attempt === found.spec.attempt)
+      throw new Failure('usage', `the task ${name} has ended: ${phaseOf(found)}.`);
+    return { cancelled: true };
+  });
   write(`The task ${name} on ${nodeOf(task)} is being cancelled, with everything that it started.`);
 }
 
 export async function retryTask(name: string, { node, ...flags }: TaskFlags): Promise<void> {
   using client = workspaceClient(flags);
-  const task = await findTask(client, { name, node });
-  if (task.status?.attempt !== task.spec.attempt || task.status.finishedAt === undefined)
-    throw new Failure('usage', `the task ${name} has not ended. Cancel it first with "capstan task cancel ${name}".`);
-  const attempt = task.spec.attempt + 1;
-  await change(client, task, { attempt, cancelled: false });
-  write(`Attempt ${attempt} of the task ${name} on ${nodeOf(task)} was requested.`);
+  const task = await change(client, { name, node }, ({ spec, status }) => {
+    if (status?.attempt !== spec.attempt || status.finishedAt === undefined)
+      throw new Failure('usage', `the task ${name} has not ended. Cancel it first with "capstan task cancel ${name}".`);
+    return { attempt: spec.attempt + 1, cancelled: false };
+  });
+  write(`Attempt ${task.spec.attempt} of the task ${name} on ${nodeOf(task)} was requested.`);
 }
 
-async function change(client: Client, { metadata: { namespace, name = '', resourceVersion } }: NodeTask, spec: object): Promise<void> {
-  try {
-    // Refused if the task has changed in the meantime.
-    await tasksIn(client)
-      .in(namespace)
-      .patch(name, { type: 'merge', patch: { metadata: { resourceVersion: resourceVersion ?? '' }, spec: { ...spec } } });
-  } catch (error) {
-    if (isConflict(error)) throw new Failure('unexpected', `the task ${name} has just changed. Try again.`, error);
-    throw error;
+/** How often a change is decided again because the agent has reported something meanwhile. */
+const mostTries = 5;
+
+/** Changes a task as it is now: if it has changed since it was read, it is read and judged again. */
+async function change(client: Client, place: Parameters<typeof findTask>[1], decide: (task: NodeTask) => object): Promise<NodeTask> {
+  for (let tries = 1; ; tries++) {
+    const task = await findTask(client, place);
+    const { namespace, name = '', resourceVersion = '' } = task.metadata;
+    const patch = { metadata: { resourceVersion }, spec: { ...decide(task) } };
+    try {
+      return await tasksIn(client).in(namespace).patch(name, { type: 'merge', patch });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      if (tries === mostTries) throw new Failure('unexpected', `the task ${name} changes again and again. Try again.`, error);
+    }
   }
 }

@@ -7,7 +7,10 @@ import {
   type ClusterId,
   fleetGroup,
   type NodeBooking,
+  type NodeTask,
   nodeBookingKind,
+  nodeNamespace,
+  nodeTaskKind,
 } from '@capstan/api';
 import { apiExports } from '../bindings/names.ts';
 import { endOf, type WatchCache } from '../cache/watch-cache.ts';
@@ -28,7 +31,7 @@ export interface InstancePlace {
 /** Healthy members first; those that nobody has been able to look at are better than none. */
 const order: readonly (string | undefined)[] = ['healthy', 'degraded', 'progressing', 'unknown', undefined];
 
-/** Instances of apps, their members and the bookings of their nodes, from the cache. */
+/** Instances of apps, their members, and the bookings and tasks of their nodes, from the cache. */
 export class AppObjects {
   readonly #options: AppObjectsOptions;
 
@@ -83,6 +86,13 @@ export class AppObjects {
         allocation.namespace === metadata.namespace &&
         allocation.name === spec.allocation,
     );
+  }
+
+  /** The task of a step, as long as the platform keeps it. */
+  task({ node, task }: { readonly node: string; readonly task: string }): NodeTask | undefined {
+    const { cache, platform } = this.#options;
+    const tasks = cache.resource({ group: fleetGroup, resource: `${nodeTaskKind.resource}*` });
+    return tasks.entries.get(`${platform()}/${nodeNamespace(node)}/${task}`)?.object as NodeTask | undefined;
   }
 
   #entriesOf(resource: string) {

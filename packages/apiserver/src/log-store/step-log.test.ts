@@ -1,3 +1,5 @@
+import { duplexPair } from 'node:stream';
+import { type AnsweringTunnel, answerTunnel, openTunnel, type Tunnel } from '@capstan/streams';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AppsOfTenants, appsIn, group } from '../app-access/testing/apps.ts';
 import { callAs, createPlatform, enrolled, fleetPath } from '../node-agents/testing/fleet.ts';
@@ -5,6 +7,10 @@ import { type Reply, startTestServer, type TestServer } from '../testing/harness
 
 let server: TestServer;
 let apps: AppsOfTenants;
+let tunnel: Tunnel;
+let answering: AnsweringTunnel;
+/** Whether the node n1 has a tunnel, and knows its tasks. */
+let [isConnected, knowsTasks] = [false, true];
 const tasks = `${fleetPath}/namespaces/node-n1/nodetasks`;
 const operations = (cluster: string): string => `${appsIn(cluster)}/appoperations`;
 
@@ -23,7 +29,15 @@ async function createOperation(cluster: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  server = await startTestServer();
+  const [near, far] = duplexPair();
+  const answers = answerTunnel(far, {
+    handle: (request) => {
+      if (!knowsTasks) return void request.respond(404).end('{"message":"this node has no output of the task"}');
+      request.respond(200, { 'content-type': 'text/plain' }).end(request.path);
+    },
+  });
+  [tunnel, answering] = await Promise.all([openTunnel(near), answers]);
+  server = await startTestServer({ tunnels: { to: (node) => (node === 'n1' && isConnected ? tunnel : undefined) } });
   await createPlatform(server);
   apps = new AppsOfTenants(server);
   await apps.createTenants();
@@ -35,7 +49,11 @@ beforeAll(async () => {
   await server.call(`${tasks}/app-one-1`, { method: 'DELETE' });
   for (const cluster of ['tenant1', 'tenant2']) await createOperation(cluster);
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  tunnel.destroy();
+  answering.destroy();
+});
 
 const log = (query: string, cluster = 'tenant1', method = 'GET'): Promise<Reply> =>
   server.call(`${operations(cluster)}/o/log${query}`, { method });
@@ -59,5 +77,33 @@ describe('the output of a step', () => {
   test('is not served for kinds that a tenant has defined, nor written', async () => {
     expect((await log('?step=one', 'tenant2')).code).toBe(404);
     expect((await log('?step=one', 'tenant1', 'POST')).code).toBeGreaterThanOrEqual(400);
+  });
+});
+
+describe('the output of a step that runs', () => {
+  let uid: string;
+  beforeAll(async () => {
+    const task = {
+      apiVersion: 'fleet.capstan.dev/v1alpha1',
+      kind: 'NodeTask',
+      metadata: { name: 'app-two-1' },
+      spec: { type: 'gpu.inspect', gpuInspect: {} },
+    };
+    uid = (await apps.write(tasks, task)).metadata.uid!;
+    isConnected = true;
+  });
+
+  test('is followed on its node', async () => {
+    const path = `/node/tasks/${uid}/1/log?follow=true`;
+    expect(await log('?step=new&follow=true')).toMatchObject({ code: 200, text: path });
+    expect((await log('?step=new&follow=true&tailLines=5')).text).toBe(`${path}&tailLines=5`);
+  });
+
+  test('is what the node has sent, when its task, its tunnel or its memory of the task is gone', async () => {
+    expect((await log('?step=one&follow=true')).text).toBe('{"a":1}');
+    knowsTasks = false;
+    expect((await log('?step=new&follow=true')).code).toBe(404);
+    isConnected = false;
+    expect((await log('?step=new&follow=true')).code).toBe(404);
   });
 });

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
-import { nodeUnitName, unitContainer, unitLabel, unitRunAnnotation } from '@capstan/api';
-import { type KubeObject, status } from '@capstan/machinery';
+import { unitContainer } from '@capstan/api';
+import { status } from '@capstan/machinery';
 import { logOptions, readLog } from '@capstan/streams';
+import { shownNodeUnit } from '../connect/shown-unit.ts';
 import type { StoredLogs } from '../connect/stored-logs.ts';
 import { placesOfUnit, type UnitRun } from './places.ts';
 import type { Readers } from './readers.ts';
@@ -55,11 +56,11 @@ export class LogReader {
 
 const passedOn = ['previous', 'timestamps', 'sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes'];
 
-/** Output of pods that show units, from the store of this server or of another. The platform writes these pods, so they say which start of which unit they show. */
+/** Output of pods that show units, from the store of this server or of another. */
 export function storedLogs(reader: LogReader, others: OtherStores | undefined): StoredLogs {
   return {
     async open({ pod, node, container, context, signal }) {
-      const nodeUnit = nodeUnitOf(pod);
+      const nodeUnit = shownNodeUnit(pod);
       if (nodeUnit === undefined || container !== unitContainer) return undefined;
       const { cluster, info } = context;
       const place = { cluster, namespace: pod.metadata.namespace ?? '', nodeUnit, node };
@@ -71,12 +72,4 @@ export function storedLogs(reader: LogReader, others: OtherStores | undefined): 
       return others.log(`${path}?${query.toString()}`, signal);
     },
   };
-}
-
-/** The name of the NodeUnit that a pod shows. */
-function nodeUnitOf({ metadata: { labels, annotations, ownerReferences } }: KubeObject): string | undefined {
-  const run = Number(annotations?.[unitRunAnnotation]);
-  const owner = ownerReferences?.find(({ controller }) => controller === true);
-  if (labels?.[unitLabel] === undefined || owner?.uid === undefined || !Number.isSafeInteger(run)) return undefined;
-  return nodeUnitName(owner.uid, run);
 }

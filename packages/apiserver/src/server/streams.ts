@@ -60,7 +60,7 @@ export function connectionsOf(
       adminCertificate(apps, reach.tunnels),
       memberShell(apps, reach),
       taskLog({ platform, tunnels: reach.tunnels, reader: taskReader, others: relays }),
-      stepLog({ objects: apps, reader: taskReader, others: relays }),
+      stepLog({ objects: apps, tunnels: reach.tunnels, reader: taskReader, others: relays }),
     ],
     streams: new OpenStreams(),
     dialled: new Dialled(sockets),

@@ -131,6 +131,7 @@ function steps(state: AppStep['state']): readonly AppStep[] {
       stage,
       member: name,
       state,
+      ...(state !== 'pending' && { node: name.replace('lab-', ''), task: `app-${title.toLowerCase().replaceAll(' ', '-')}` }),
       ...(state === 'succeeded' && { startedAt: ago(4200 - stage), finishedAt: ago(4200 - stage - seconds / 60), attempts: 1 }),
     })),
   );
@@ -160,6 +161,15 @@ const failure = {
   userFixable: false,
   retryable: true,
 };
+
+/** The output of a step. */
+export const stepOutput = [
+  '$ capstan-slurm-check --gpus 8',
+  'driver 580.65.06, CUDA 13.0',
+  ...Array.from({ length: 7 }, (_, index) => `GPU ${index < 3 ? index : index + 1}: NVIDIA H100 80GB HBM3, 81559 MiB, no errors`),
+  failure.output,
+  failure.message,
+].join('\n');
 
 /** The plan of a deployment, which a person looks at in the catalog. */
 export const plan = operation({

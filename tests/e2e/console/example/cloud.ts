@@ -1,7 +1,7 @@
 import type { UsageGroup } from '@capstan/api';
 import type { Page } from 'playwright-core';
 import { answerLive, type LiveAnswer } from '../live.ts';
-import { instances, members, operations } from './apps.ts';
+import { instances, members, operations, stepOutput } from './apps.ts';
 import { bookings, nodeHistory, nodeReadings, nodes } from './fleet.ts';
 import { ago, noise } from './objects.ts';
 import { auditEvents, bindings, quotas, usageSince, workspaces } from './tenancy.ts';
@@ -63,4 +63,5 @@ export async function showExample(page: Page): Promise<void> {
     route.fulfill({ json: nodeHistory(/gpunodes\/([^/]+)/.exec(route.request().url())![1]!) }),
   );
   await page.route('**/pods/*/log?*', (route) => route.fulfill({ contentType: 'text/plain', body: `${logs}\n` }));
+  await page.route('**/appoperations/*/log?*', (route) => route.fulfill({ contentType: 'text/plain', body: `${stepOutput}\n` }));
 }

@@ -18,6 +18,7 @@ export const examplePages: readonly ExamplePage[] = [
   { name: 'app', path: '/apps/default/lab', shows: 'Last operation' },
   { name: 'app-members', path: '/apps/default/lab?tab=members', shows: 'lab-gpu-10' },
   { name: 'app-operations', path: '/apps/default/lab?tab=operations', shows: 'gpu-10 should have 8 GPUs and has 7' },
+  { name: 'app-logs', path: '/apps/default/lab?tab=logs', shows: 'GPU is lost' },
   { name: 'app-access', path: '/apps/default/lab?tab=access', shows: '10.20.0.18:6817' },
   { name: 'storage', path: '/storages', shows: 'checkpoints' },
   { name: 'storage-detail', path: '/storages/default/datasets', shows: 'Snapshots' },

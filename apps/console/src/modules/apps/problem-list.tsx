@@ -26,7 +26,7 @@ export function ProblemList({ problems, nextRetry }: ProblemListProps) {
             {output !== undefined && output.trim() !== '' && <pre className={styles['output']}>{outputLines(output).join('\n')}</pre>}
             <p className={styles['place']}>
               {retryWords(problem, nextRetry)}
-              {task !== undefined && ` The whole output is in the task ${task}.`}
+              {task !== undefined && ` It was the task ${task}.`}
             </p>
           </li>
         );

@@ -1,4 +1,5 @@
 import type { AppStep } from '@capstan/api';
+import { Link } from '@tanstack/react-router';
 import { Status } from '../../components/status.tsx';
 import { since } from '../format/format.ts';
 import { useNow } from '../format/use-now.ts';
@@ -9,10 +10,12 @@ interface StepListProps {
   readonly steps: readonly AppStep[];
   /** A plan has no states yet. */
   readonly isPlan?: boolean;
+  /** The name of the output of a step in addresses; undefined if it may not be read. */
+  readonly outputOf?: (step: AppStep) => string | undefined;
 }
 
 /** The steps of an operation. Those of one stage run side by side. */
-export function StepList({ steps, isPlan = false }: StepListProps) {
+export function StepList({ steps, isPlan = false, outputOf }: StepListProps) {
   const stages = [...Map.groupBy(steps, ({ stage }) => stage)].sort(([one], [other]) => one - other);
   return (
     <ol className={styles['stages']}>
@@ -28,7 +31,12 @@ export function StepList({ steps, isPlan = false }: StepListProps) {
                   {step.member !== undefined && <small>on {step.member}</small>}
                   {step.message !== undefined && <small className={styles['message']}>{step.message}</small>}
                 </span>
-                {!isPlan && <StepTime step={step} />}
+                {!isPlan && (
+                  <span className={styles['time']}>
+                    <OutputLink step={step} output={outputOf?.(step)} />
+                    <StepTime step={step} />
+                  </span>
+                )}
               </li>
             ))}
           </ul>
@@ -42,5 +50,14 @@ function StepTime({ step: { startedAt, finishedAt, attempts = 0 } }: { readonly 
   const now = useNow();
   if (startedAt === undefined) return null;
   const took = since(startedAt, finishedAt === undefined ? now : Date.parse(finishedAt));
-  return <span className={styles['time']}>{attempts > 1 ? `${took}, attempt ${attempts}` : took}</span>;
+  return attempts > 1 ? `${took}, attempt ${attempts}` : took;
+}
+
+function OutputLink({ step: { title, member, node, task }, output }: { readonly step: AppStep; readonly output: string | undefined }) {
+  if (output === undefined || node === undefined || task === undefined) return null;
+  return (
+    <Link to="." search={{ tab: 'logs', step: output }} aria-label={`Output of ${[title, member].filter(Boolean).join(' on ')}`}>
+      Output
+    </Link>
+  );
 }

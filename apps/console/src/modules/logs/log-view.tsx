@@ -10,20 +10,26 @@ import styles from './log-view.module.css';
 import { matchesIn, partsOf } from './search.ts';
 import { type LogSource, useLogs } from './use-logs.ts';
 
+interface LogViewProps {
+  readonly source: LogSource;
+  /** Of the file with the lines, without its ending. */
+  readonly name: string;
+  /** More choices, beside the others. */
+  readonly options?: React.ReactNode;
+  /** Why there may be no output. */
+  readonly missing?: string;
+}
+
 /** The output of a program, live. */
-export function LogView({ source, hasPrevious }: { readonly source: Omit<LogSource, 'previous'>; readonly hasPrevious: boolean }) {
-  const [previous, setPrevious] = useState(false);
-  const logs = useLogs({ ...source, previous });
-  const options = hasPrevious && (
-    <Checkbox size="xs" label="Before the last restart" checked={previous} onChange={(event) => setPrevious(event.currentTarget.checked)} />
-  );
+export function LogView({ source, name, options, missing = 'It appears here as soon as the program has started.' }: LogViewProps) {
+  const logs = useLogs(source);
   switch (logs.state) {
     case 'loading':
       return <Loading what="Reading the output" />;
     case 'error':
       return logs.isMissing ? (
-        <Empty icon="terminal" title="There is no output yet">
-          It appears here as soon as the program has started.
+        <Empty icon="terminal" title="There is no output">
+          {missing}
         </Empty>
       ) : (
         <Failure
@@ -33,7 +39,7 @@ export function LogView({ source, hasPrevious }: { readonly source: Omit<LogSour
         />
       );
     case 'content':
-      return <Lines name={source.pod} lines={logs.lines} dropped={logs.dropped} isEnded={logs.isEnded} options={options} />;
+      return <Lines name={name} lines={logs.lines} dropped={logs.dropped} isEnded={logs.isEnded} options={options} />;
   }
 }
 
@@ -101,7 +107,9 @@ function Lines({ name, lines, dropped, isEnded, options }: LinesProps) {
             </ActionIcon>
           </span>
         )}
-        <Checkbox size="xs" label="Times" checked={hasTimes} onChange={(event) => setTimes(event.currentTarget.checked)} />
+        {lines[0]?.time !== '' && (
+          <Checkbox size="xs" label="Times" checked={hasTimes} onChange={(event) => setTimes(event.currentTarget.checked)} />
+        )}
         {options}
         <span className={styles['count']}>
           {count(lines.length, 'line')}

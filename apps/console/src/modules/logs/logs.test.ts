@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cleanLine } from './clean-line.ts';
 import { LogBuffer } from './log-buffer.ts';
+import { podLogPath, stepLogPath, taskLogPath } from './paths.ts';
 import { matchesIn, partsOf } from './search.ts';
 
 describe('a line of output', () => {
@@ -63,4 +64,33 @@ describe('a search', () => {
     ]);
   });
   test('treats the query as text', () => expect(partsOf('a.b', '.').filter(({ isFound }) => isFound)).toHaveLength(1));
+});
+
+describe('the address of an output', () => {
+  const place = { workspace: 'root:main', namespace: 'default', name: 'one' };
+  const pod = { ...place, container: 'unit', previous: false };
+  test.each([
+    ['of a Pod', podLogPath(pod, ''), '/api/v1/namespaces/default/pods/one/log?container=unit&timestamps=true&follow=true&tailLines=5000'],
+    [
+      'of a Pod since a time',
+      podLogPath(pod, '2026-01-01T00:00:00.5Z'),
+      '/api/v1/namespaces/default/pods/one/log?container=unit&timestamps=true&follow=true&sinceTime=2026-01-01T00%3A00%3A00Z',
+    ],
+    [
+      'of a Pod before its last restart',
+      podLogPath({ ...pod, previous: true }, ''),
+      '/api/v1/namespaces/default/pods/one/log?container=unit&timestamps=true&previous=true&tailLines=5000',
+    ],
+    [
+      'of a step',
+      stepLogPath({ ...place, step: 'start-n1' }),
+      '/apis/apps.capstan.dev/v1alpha1/namespaces/default/appoperations/one/log?step=start-n1&follow=true&tailLines=5000',
+    ],
+  ])('%s', (_what, path, expected) => expect(path).toBe(`/clusters/root:main${expected}`));
+
+  test('of a task is in the workspace of the platform', () => {
+    expect(taskLogPath({ node: 'n1', task: 'clean' })).toBe(
+      '/clusters/root:platform/apis/fleet.capstan.dev/v1alpha1/namespaces/node-n1/nodetasks/clean/log?follow=true&tailLines=5000',
+    );
+  });
 });

@@ -4,13 +4,10 @@ import { clientUnder } from '../kube/client.ts';
 import { messageOf } from '../toasts/toasts.ts';
 import { LogBuffer, type LogLine } from './log-buffer.ts';
 
+/** An output that the API server serves line by line. */
 export interface LogSource {
-  readonly workspace: string;
-  readonly namespace: string;
-  readonly pod: string;
-  readonly container: string;
-  /** The output before the last restart. */
-  readonly previous: boolean;
+  /** Where it is. After a time, only the lines since then, unless it is empty. */
+  readonly path: (since: string) => string;
   /** Whether more output may come. */
   readonly isRunning: boolean;
   /** Begins anew when it changes, such as with another start of the unit. */
@@ -24,29 +21,21 @@ export type LogState =
 
 /** In milliseconds: lines that come at the same time are shown together. */
 const frame = 80;
-const firstLines = 5000;
 const silence = 24 * 3_600_000;
 
 /** In milliseconds: the pause before a stream that was cut begins again. */
 const pause = 2000;
 
-function pathOf({ workspace, namespace, pod, container, previous }: LogSource, since: string): string {
-  const query = new URLSearchParams({ container, timestamps: 'true', ...(previous ? {} : { follow: 'true' }) });
-  if (since === '') query.set('tailLines', String(firstLines));
-  else query.set('sinceTime', `${since.slice(0, 19)}Z`);
-  return `/clusters/${workspace}/api/v1/namespaces/${namespace}/pods/${pod}/log?${query}`;
-}
-
-/** Reads an output and follows it until the component goes. A stream that is cut while the program runs begins again where it was. */
+/** Reads an output and follows it until the component goes. A stream that is cut while the program runs begins again where it was, or, if its lines have no times, at the beginning. */
 export function useLogs(source: LogSource): LogState {
-  const { workspace, namespace, pod, container, previous, run } = source;
+  const { run } = source;
   const [state, setState] = useState<LogState>({ state: 'loading' });
   const latest = useRef(source);
   latest.current = source;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another source, or another run, has another output.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another run has another output.
   useEffect(() => {
     const stop = new AbortController();
-    const buffer = new LogBuffer();
+    let buffer = new LogBuffer();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let waiting: string[] = [];
     /** The time until which the lines of the present stream are known. */
@@ -73,20 +62,25 @@ export function useLogs(source: LogSource): LogState {
       while (!stop.signal.aborted) {
         try {
           await followLines(clientUnder('/kube'), {
-            path: pathOf(latest.current, after),
+            path: latest.current.path(after),
             idle: silence,
             signal: stop.signal,
             onOpen,
             onLine,
           });
-          if (previous || !latest.current.isRunning) break;
+          if (!latest.current.isRunning) break;
         } catch (error) {
           if (stop.signal.aborted) return;
-          if (!isOpen) return setState({ state: 'error', message: messageOf(error), isMissing: isNotFound(error) });
+          if (!isOpen) {
+            setState({ state: 'error', message: messageOf(error), isMissing: isNotFound(error) });
+            // A program that has just started may have printed nothing that the server knows of.
+            if (!isNotFound(error) || !latest.current.isRunning) return;
+          }
           if (!latest.current.isRunning) break;
         }
         await new Promise((resolve) => setTimeout(resolve, pause));
         after = buffer.lastTime;
+        if (after === '') buffer = new LogBuffer();
       }
       isEnded = true;
       if (!stop.signal.aborted) soon();
@@ -96,6 +90,6 @@ export function useLogs(source: LogSource): LogState {
       stop.abort();
       clearTimeout(timer);
     };
-  }, [workspace, namespace, pod, container, previous, run]);
+  }, [run]);
   return state;
 }

@@ -1,16 +1,19 @@
-import { type AppInstance, allocationKind, appInstanceKind, appMemberKind } from '@capstan/api';
+import { type AppInstance, allocationKind, appInstanceKind, appMemberKind, appOperationKind } from '@capstan/api';
 import { Link, useParams } from '@tanstack/react-router';
 import { LinkedTabs } from '../../components/linked-tabs.tsx';
 import { Page } from '../../components/page.tsx';
-import { Empty } from '../../components/states.tsx';
+import { Empty, Loading } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
+import { useAccessEach } from '../../modules/access/use-can.ts';
 import { InstanceActions } from '../../modules/apps/instance-actions.tsx';
 import { stateOf } from '../../modules/apps/state.ts';
 import { useMembers } from '../../modules/apps/use-parts.ts';
 import { EventList } from '../../modules/events/event-list.tsx';
+import { YamlLink } from '../../modules/explorer/yaml-link.tsx';
 import { useLiveObject } from '../../modules/live/use-live.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { InstanceAccess } from './instance-access.tsx';
+import { InstanceLogs } from './instance-logs.tsx';
 import { InstanceMembers } from './instance-members.tsx';
 import { InstanceOperations } from './instance-operations.tsx';
 import { InstanceOverview } from './instance-overview.tsx';
@@ -28,7 +31,14 @@ export function InstanceDetail() {
         </Link>
       }
       beside={instance !== undefined && <Status {...stateOf(instance)} />}
-      actions={instance !== undefined && <InstanceActions key={instance.metadata.uid} workspace={workspace} instance={instance} />}
+      actions={
+        instance !== undefined && (
+          <>
+            <YamlLink workspace={workspace} namespace={namespace} name={name} kind={appInstanceKind} />
+            <InstanceActions key={instance.metadata.uid} workspace={workspace} instance={instance} />
+          </>
+        )
+      }
     >
       <FollowedView of={found} what="apps">
         {(content) =>
@@ -46,21 +56,20 @@ export function InstanceDetail() {
 }
 
 function InstanceTabs(props: { readonly workspace: string; readonly instance: AppInstance }) {
-  return (
-    <LinkedTabs
-      tabs={[
-        { id: 'overview', label: 'Overview', content: () => <InstanceOverview {...props} /> },
-        { id: 'members', label: 'Members', content: () => <InstanceMembers {...props} /> },
-        { id: 'operations', label: 'Operations', content: () => <InstanceOperations {...props} /> },
-        { id: 'access', label: 'Access', content: () => <InstanceAccess {...props} /> },
-        {
-          id: 'events',
-          label: 'Events',
-          content: () => <InstanceEvents {...props} />,
-        },
-      ]}
-    />
-  );
+  const { namespace = '' } = props.instance.metadata;
+  const [access] = useAccessEach([{ workspace: props.workspace, namespace, verb: 'get', kind: appOperationKind, subresource: 'log' }]);
+  // The tab in the address may be one that only some may see.
+  if (access === 'unknown') return <Loading />;
+  const canRead = access === 'allowed';
+  const tabs = [
+    { isOffered: true, id: 'overview', label: 'Overview', content: () => <InstanceOverview {...props} /> },
+    { isOffered: true, id: 'members', label: 'Members', content: () => <InstanceMembers {...props} /> },
+    { isOffered: true, id: 'operations', label: 'Operations', content: () => <InstanceOperations {...props} canReadOutput={canRead} /> },
+    { isOffered: canRead, id: 'logs', label: 'Logs', content: () => <InstanceLogs {...props} /> },
+    { isOffered: true, id: 'access', label: 'Access', content: () => <InstanceAccess {...props} /> },
+    { isOffered: true, id: 'events', label: 'Events', content: () => <InstanceEvents {...props} /> },
+  ];
+  return <LinkedTabs tabs={tabs.filter(({ isOffered }) => isOffered)} />;
 }
 
 /** The events of the instance, of its members, and of the allocations that they are on. */

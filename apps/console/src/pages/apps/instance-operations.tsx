@@ -4,6 +4,7 @@ import { Status } from '../../components/status.tsx';
 import { ProblemList } from '../../modules/apps/problem-list.tsx';
 import { operationFace } from '../../modules/apps/state.ts';
 import { StepList } from '../../modules/apps/step-list.tsx';
+import { outputId } from '../../modules/apps/step-outputs.ts';
 import { useOperations } from '../../modules/apps/use-parts.ts';
 import { Age } from '../../modules/format/age.tsx';
 import { sentence, since } from '../../modules/format/format.ts';
@@ -11,8 +12,14 @@ import { useNow } from '../../modules/format/use-now.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import styles from './instance.module.css';
 
+interface InstanceOperationsProps {
+  readonly workspace: string;
+  readonly instance: AppInstance;
+  readonly canReadOutput: boolean;
+}
+
 /** Everything that was done with an instance, the newest first, with its steps. */
-export function InstanceOperations(props: { readonly workspace: string; readonly instance: AppInstance }) {
+export function InstanceOperations({ canReadOutput, ...props }: InstanceOperationsProps) {
   const operations = useOperations(props);
   return (
     <FollowedView of={operations} what="operations">
@@ -24,7 +31,7 @@ export function InstanceOperations(props: { readonly workspace: string; readonly
         ) : (
           <div className={styles['cards']}>
             {all.map((operation, index) => (
-              <Operation key={operation.metadata.uid} operation={operation} isOpen={index === 0} />
+              <Operation key={operation.metadata.uid} operation={operation} isOpen={index === 0} canReadOutput={canReadOutput} />
             ))}
           </div>
         )
@@ -33,7 +40,13 @@ export function InstanceOperations(props: { readonly workspace: string; readonly
   );
 }
 
-function Operation({ operation, isOpen }: { readonly operation: AppOperation; readonly isOpen: boolean }) {
+interface OperationProps {
+  readonly operation: AppOperation;
+  readonly isOpen: boolean;
+  readonly canReadOutput: boolean;
+}
+
+function Operation({ operation, isOpen, canReadOutput }: OperationProps) {
   const { spec, status, metadata } = operation;
   const { state, steps = [], errors = [], message, progress, instructions } = status ?? {};
   return (
@@ -57,7 +70,9 @@ function Operation({ operation, isOpen }: { readonly operation: AppOperation; re
         {message !== undefined && message !== '' && <span className={styles['soft']}>{sentence(message)}</span>}
         {instructions !== undefined && <span>{instructions}</span>}
         {errors.length > 0 && <ProblemList problems={errors} nextRetry={state === 'retrying' ? 'as its steps say' : undefined} />}
-        {steps.length > 0 && <StepList steps={steps} isPlan={spec.dryRun} />}
+        {steps.length > 0 && (
+          <StepList steps={steps} isPlan={spec.dryRun} outputOf={(step) => (canReadOutput ? outputId(operation, step) : undefined)} />
+        )}
       </div>
     </details>
   );

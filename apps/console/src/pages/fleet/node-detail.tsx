@@ -1,22 +1,20 @@
-import { type NodeDriver, type NodeTask, type NodeUnitDriver, nodeTaskKind, platformWorkspace } from '@capstan/api';
+import { type NodeDriver, type NodeUnitDriver, platformWorkspace } from '@capstan/api';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { useMemo } from 'react';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
 import { Empty, Note } from '../../components/states.tsx';
-import { Status, type Tone } from '../../components/status.tsx';
+import { Status } from '../../components/status.tsx';
 import { Conditions } from '../../modules/conditions/conditions.tsx';
 import { EventList } from '../../modules/events/event-list.tsx';
 import type { NodeCells } from '../../modules/fleet/cells.ts';
 import { NodeActions } from '../../modules/fleet/node-actions.tsx';
 import { stateOf } from '../../modules/fleet/node-state.ts';
 import { useFleet } from '../../modules/fleet/use-fleet.ts';
-import { Age } from '../../modules/format/age.tsx';
 import { bytes, count, sentence } from '../../modules/format/format.ts';
-import { useLive } from '../../modules/live/use-live.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { NodeGpus } from './node-gpus.tsx';
 import { NodePlots } from './node-plots.tsx';
+import { NodeTasks } from './node-tasks.tsx';
 
 export function NodeDetail() {
   const { workspace = '', name = '' } = useParams({ strict: false });
@@ -94,7 +92,7 @@ function NodeFacts({ cells }: { readonly cells: NodeCells }) {
         <Conditions conditions={conditions} />
       </Section>
       <Section title="Tasks">
-        <Tasks node={node.metadata.name!} />
+        <NodeTasks node={node.metadata.name!} />
       </Section>
       <Section title="Events">
         <EventList workspace={platformWorkspace} objects={[{ kind: 'GPUNode', name: node.metadata.name! }]} />
@@ -127,53 +125,5 @@ function Bookings({ cells }: { readonly cells: NodeCells }) {
       rows={cells.entries}
       idOf={({ allocation, attempt }) => `${allocation.uid} ${attempt}`}
     />
-  );
-}
-
-const taskTones: Readonly<Record<string, Tone>> = {
-  Pending: 'warn',
-  Running: 'busy',
-  Succeeded: 'good',
-  Failed: 'bad',
-  Cancelled: 'idle',
-  Unknown: 'warn',
-};
-
-const taskColumns: readonly Column<NodeTask>[] = [
-  { id: 'name', header: 'Task', value: ({ metadata }) => metadata.name },
-  { id: 'type', header: 'Type', value: ({ spec }) => spec.type, wideOnly: true },
-  {
-    id: 'phase',
-    header: 'Phase',
-    value: ({ status }) => status?.phase ?? 'Pending',
-    cell: ({ status }) => <Status tone={taskTones[status?.phase ?? 'Pending'] ?? 'idle'} word={status?.phase ?? 'Pending'} />,
-  },
-  { id: 'message', header: 'Message', value: ({ status }) => status?.error?.message ?? status?.step ?? '', grow: true },
-  {
-    id: 'age',
-    header: 'Age',
-    value: ({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''),
-    cell: ({ metadata }) => <Age of={metadata.creationTimestamp} />,
-    align: 'end',
-  },
-];
-const newestFirst = { id: 'age', desc: true };
-
-function Tasks({ node }: { readonly node: string }) {
-  const tasks = useLive(nodeTaskKind, { workspace: platformWorkspace, namespace: `node-${node}` });
-  const rows = useMemo(() => (tasks.state === 'content' ? tasks.content : []), [tasks]);
-  return (
-    <FollowedView of={tasks} what="tasks">
-      {() =>
-        rows.length === 0 ? (
-          <Note>No tasks. Run one with capstan task run {node} gpu.inspect.</Note>
-        ) : (
-          <>
-            <DataTable label="Tasks" columns={taskColumns} rows={rows} idOf={({ metadata }) => metadata.uid!} sortBy={newestFirst} />
-            <p className="visually-hidden">{count(rows.length, 'task')}</p>
-          </>
-        )
-      }
-    </FollowedView>
   );
 }

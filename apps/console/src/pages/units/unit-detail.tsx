@@ -10,11 +10,11 @@ import { EventList } from '../../modules/events/event-list.tsx';
 import { YamlLink } from '../../modules/explorer/yaml-link.tsx';
 import { podKind } from '../../modules/kube/core-kinds.ts';
 import { useLiveObject } from '../../modules/live/use-live.ts';
-import { LogView } from '../../modules/logs/log-view.tsx';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { podShellPath } from '../../modules/terminal/paths.ts';
 import { isRunning, stateOf } from '../../modules/units/state.ts';
 import { UnitActions } from '../../modules/units/unit-actions.tsx';
+import { UnitLogs } from '../../modules/units/unit-logs.tsx';
 import { UnitMetrics } from '../../modules/units/unit-metrics.tsx';
 import { UnitOverview } from './unit-overview.tsx';
 
@@ -84,12 +84,7 @@ function UnitTabs({ workspace, unit }: { readonly workspace: string; readonly un
       isOffered: canRead,
       id: 'logs',
       label: 'Logs',
-      content: () => (
-        <LogView
-          source={{ ...place, pod: name, container, isRunning: isRunning(unit), run: runOf(unit) }}
-          hasPrevious={(unit.status?.restarts ?? 0) > 0}
-        />
-      ),
+      content: () => <UnitLogs workspace={workspace} unit={unit} container={container} />,
     },
     { isOffered: canEnter && canGetExec, id: 'terminal', label: 'Terminal', content: () => <Shell workspace={workspace} unit={unit} /> },
     { isOffered: canEnter && canGetExec, id: 'files', label: 'Files', content: () => <Files workspace={workspace} unit={unit} /> },
@@ -106,11 +101,6 @@ function UnitEvents({ workspace, unit }: { readonly workspace: string; readonly 
   const own = allocation === undefined ? [] : [{ kind: allocationKind.kind, name: allocation }];
   const objects = [{ kind: gpuUnitKind.kind, name }, { kind: 'Pod', name }, ...own];
   return <EventList workspace={workspace} namespace={namespace} objects={objects} />;
-}
-
-/** Another run of the program has another output. */
-function runOf({ status }: GPUUnit): string {
-  return `${status?.run ?? 0}.${status?.restarts ?? 0}.${status?.startedAt ?? ''}`;
 }
 
 function Shell({ workspace, unit }: { readonly workspace: string; readonly unit: GPUUnit }) {
