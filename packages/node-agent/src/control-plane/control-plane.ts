@@ -189,10 +189,10 @@ export class ControlPlane {
 
   /** Notices when this process does not run, also while it waits for an answer. */
   #tick(): Disposable {
-    let last = uptime();
+    let last = uptime() * 1000;
     const timer = setInterval(() => {
-      const now = uptime();
-      this.#options.interruptions?.ticked((now - last) * 1000, tickInterval);
+      const now = uptime() * 1000;
+      this.#options.interruptions?.ticked(last, now, tickInterval);
       last = now;
     }, tickInterval).unref();
     return { [Symbol.dispose]: () => clearInterval(timer) };

@@ -59,7 +59,7 @@ test.each([
 test('a cut is told from a suspension, which may make requests fail, too', () => {
   const { interruptions, reachable } = follow();
   interruptions.reached(at(0));
-  interruptions.ticked(1_900, 1_000);
+  interruptions.ticked(0, 1_900, 1_000);
   interruptions.failed('connect ECONNREFUSED');
   interruptions.failed('later');
   interruptions.reached(at(3_600));
@@ -68,12 +68,25 @@ test('a cut is told from a suspension, which may make requests fail, too', () =>
     message:
       'nothing was heard of this node for 60m, until 2030-01-01T01:00:00Z: the control plane could not be reached: connect ECONNREFUSED',
   });
-  interruptions.ticked(90_000, 1_000);
+  interruptions.ticked(3_605_000, 3_695_000, 1_000);
   interruptions.failed('aborted');
   interruptions.reached(at(3_700));
   expect(reachable()).toMatchObject({ reason: 'Suspended', message: expect.stringContaining('until 2030-01-01T01:01:40Z') });
   interruptions.reached(at(3_900));
   expect(reachable()).toMatchObject({ reason: 'NoConnection', message: expect.stringContaining('it did not answer in time') });
+});
+
+test('an agent that was suspended while it waited for an answer says so, although that answer was no silence', () => {
+  const { interruptions, reachable } = follow();
+  interruptions.reached(at(0));
+  interruptions.ticked(11_000, 95_000, 1_000);
+  // The request was sent before the suspension, and its answer is read after it.
+  interruptions.reached(at(10));
+  expect(reachable()).toBeUndefined();
+  interruptions.reached(at(96));
+  expect(reachable()).toMatchObject({ reason: 'Suspended' });
+  interruptions.reached(at(200));
+  expect(reachable()).toMatchObject({ reason: 'NoConnection' });
 });
 
 test('a control plane that did not run is told from a cut, also if the connection broke first', () => {

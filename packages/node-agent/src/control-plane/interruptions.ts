@@ -36,8 +36,9 @@ export class Interruptions {
   /** Of the first request that failed since the last contact. */
   #failure: string | undefined;
   #wasDown = false;
-  /** In milliseconds since the last contact. */
+  /** How long this process did not run since the last contact, in milliseconds, and the last time at which it began to run again, as the uptime of the machine. */
   #stalled = 0;
+  #resumed = 0;
   #jumped: Moment | undefined;
 
   constructor(options: InterruptionsOptions) {
@@ -50,9 +51,11 @@ export class Interruptions {
     return [...this.#conditions.values()];
   }
 
-  /** Called in regular intervals, with the time since the last call; both in milliseconds. A process that does not run is late. */
-  ticked(passed: number, interval: number): void {
-    if (passed > 2 * interval) this.#stalled += passed - interval;
+  /** Called in regular intervals, with the uptimes of the machine at the last call and at this one; all in milliseconds. A process that does not run is late. */
+  ticked(last: number, now: number, interval: number): void {
+    if (now - last <= 2 * interval) return;
+    this.#stalled += now - last - interval;
+    this.#resumed = now;
   }
 
   /** The control plane did not answer. `isDown`: its machine says that nothing listens there. */
@@ -72,7 +75,8 @@ export class Interruptions {
     this.#isFirst = false;
     this.#failure = undefined;
     this.#wasDown = false;
-    this.#stalled = 0;
+    // A process that was suspended while it waited for this answer was so after the contact, and explains the silence until the next one.
+    this.#stalled = Math.min(this.#stalled, Math.max(0, this.#resumed - at.uptime));
   }
 
   #explain(at: Moment, silence: number, [reason, words]: readonly [ReachableReason, string]): void {
