@@ -64,7 +64,7 @@ describe('an agent that is killed', () => {
     await vi.waitFor(() => expect(startsIn(marker)).toBe(starts), long);
     await agent.engine.remove(crashingUnit);
     await vi.waitFor(async () => expect(await driver.list()).toEqual([]), long);
-    expect(processesWith(marker)).toEqual([]);
+    await vi.waitFor(() => expect(processesWith(marker)).toEqual([]), long);
     expect(startsIn(marker)).toBe(starts);
   });
 });
