@@ -56,8 +56,6 @@ export class ControlPlane implements AsyncDisposable {
     await eventually('the offering', () => made.run('offering', 'create', 'machine', '--gpus', '1', '--exclusive'));
     await made.run('ws', 'use', 'root:main');
     await made.run('ws', 'create', 'vision', '--type', 'project', '--enter');
-    // A project that is older than a product is bound to it a moment later.
-    await eventually('the allocations of the project', () => made.run('allocation', 'list'));
     return made;
   }
 

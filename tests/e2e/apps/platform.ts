@@ -76,8 +76,6 @@ export class AppPlatform implements AsyncDisposable {
     await vi.waitFor(() => platform.run('offering', 'create', offering, '--gpus', '1', '--exclusive'), patience);
     await platform.run('ws', 'use', 'root:main');
     await platform.run('ws', 'create', 'vision', '--type', 'project', '--enter');
-    // A project that is older than a product is bound to it a moment later.
-    await vi.waitFor(() => platform.run('app', 'list'), patience);
     return platform;
   }
 

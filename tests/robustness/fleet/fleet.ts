@@ -217,8 +217,6 @@ export class Fleet implements AsyncDisposable {
     await tenant('offering', 'create', 'pair', '--model', 'H200', '--gpus', '2');
     await tenant('ws', 'use', 'root:main');
     await tenant('ws', 'create', 'vision', '--type', 'project', '--enter');
-    // A project that is older than a product is bound to it a moment later.
-    await vi.waitFor(() => tenant('allocation', 'list'), patience);
     for (const name of names) await tenant('allocation', 'create', name, '--offering', 'pair', '--watch');
   }
 

@@ -12,6 +12,7 @@ import { type Client, isNotFound, type Resource } from '@capstan/client';
 import { Failure } from '../failure.ts';
 import type { OutputFormat } from '../output-format.ts';
 import { type ConnectionFlags, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
+import { onceServed } from '../workspaces/once-served.ts';
 
 export interface AppFlags extends ConnectionFlags {
   readonly namespace?: string;
@@ -62,7 +63,11 @@ export const findInstance = (apps: Apps, name: string): Promise<AppInstance> =>
   answered(apps, apps.instances.get(name), `there is no app instance ${name} here; "capstan app list" lists all.`);
 
 export const findApp = (apps: Apps, name: string): Promise<App> =>
-  answered(apps, apps.catalog.get(name), `there is no app ${name}; "capstan app catalog" lists all.`);
+  answered(
+    apps,
+    onceServed({ client: apps.client, kind: appKind }, () => apps.catalog.get(name)),
+    `there is no app ${name}; "capstan app catalog" lists all.`,
+  );
 
 export async function membersOf(apps: Apps, instance: string): Promise<AppMember[]> {
   const { items } = await apps.members.list();

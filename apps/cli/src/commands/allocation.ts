@@ -1,8 +1,9 @@
 import { type Allocation, allocationKind, newObject } from '@capstan/api';
-import { ApiError, type Client, isNotFound, type Resource } from '@capstan/client';
+import { type Client, isNotFound, type Resource } from '@capstan/client';
 import { Failure } from '../failure.ts';
 import { type Column, printList, printOne } from '../output.ts';
 import { workspaceClient } from '../workspaces/connection.ts';
+import { isMissingKind, onceServed } from '../workspaces/once-served.ts';
 import type { OutputFlags } from './offering.ts';
 
 export interface AllocationFlags extends OutputFlags {
@@ -40,7 +41,7 @@ const of = (client: Client, namespace: string): Resource<Allocation> => client.r
 export async function createAllocation(name: string, { namespace, watch, output, ...flags }: AllocationFlags & OrderFlags): Promise<void> {
   using client = workspaceClient(flags);
   const allocation = newObject(allocationKind, { metadata: { name, namespace }, spec: orderOf(flags) }) as Allocation;
-  const created = await served(of(client, namespace).create(allocation));
+  const created = await served(client, () => of(client, namespace).create(allocation));
   if (watch !== true) {
     printOne(created, { output, table });
     if (output === undefined) write(`Next: capstan allocation show ${name} --watch`);
@@ -57,7 +58,7 @@ export function orderOf({ offering, nodes = 1, topology, priority = 0 }: OrderFl
 export async function listAllocations({ namespace, output, watch, ...flags }: AllocationFlags): Promise<void> {
   using client = workspaceClient(flags);
   const resource = of(client, namespace);
-  const { items, metadata } = await served(resource.list());
+  const { items, metadata } = await served(client, () => resource.list());
   printList(items, { output, table, empty: 'No allocations. Order one with "capstan allocation create <name> --offering <offering>".' });
   if (watch !== true) return;
   for await (const { type, object } of resource.watch({ resourceVersion: metadata.resourceVersion }))
@@ -110,11 +111,11 @@ async function existing<T>(name: string, answer: Promise<T>): Promise<T> {
 }
 
 /** Only projects and homes bind the product. */
-async function served<T>(answer: Promise<T>): Promise<T> {
+async function served<T>(client: Client, request: () => Promise<T>): Promise<T> {
   try {
-    return await answer;
+    return await onceServed({ client, kind: allocationKind }, request);
   } catch (error) {
-    if (error instanceof ApiError && error.code === 404)
+    if (isMissingKind(error))
       throw new Failure('usage', 'this workspace has no allocations: go to a project or your home with "capstan ws use".', error);
     throw error;
   }

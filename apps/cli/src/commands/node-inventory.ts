@@ -3,10 +3,11 @@ import { type Client, isNotFound } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 import { columns } from '../columns.ts';
 import { followChanges } from '../following.ts';
-import { found, installed } from '../nodes/answers.ts';
+import { found } from '../nodes/answers.ts';
 import { type Column, printList, printOne } from '../output.ts';
 import type { OutputFormat } from '../output-format.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
+import { onceInstalled } from '../workspaces/once-served.ts';
 
 export interface InventoryFlags extends ConnectionFlags {
   readonly output?: OutputFormat;
@@ -87,7 +88,7 @@ function cleanOf({ metadata, status }: GPUNode): string | undefined {
 export async function listNodes({ output, watch, ...flags }: InventoryFlags): Promise<void> {
   using client = workspaceClient(flags);
   const resource = platformOf(client).resource<GPUNode>(gpuNodeKind);
-  const { items, metadata } = await installed(resource.list());
+  const { items, metadata } = await onceInstalled({ client, kind: gpuNodeKind }, () => resource.list());
   const isRaw = output === 'json' || output === 'yaml';
   const nodes = isRaw ? items : await Promise.all(items.map((node) => withState(client, node)));
   printList(nodes as NodeWithState[], { output, table, empty: 'No nodes. Enrol a machine with "capstan node enroll <name>".' });

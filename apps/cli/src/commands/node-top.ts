@@ -1,11 +1,12 @@
 import { fleetGroup, type GPUNode, type GpuNumbers, gpuNodeKind, type NodeMetrics, platformWorkspace } from '@capstan/api';
 import { ApiError, type Client } from '@capstan/client';
 import { columns } from '../columns.ts';
-import { found, installed } from '../nodes/answers.ts';
+import { found } from '../nodes/answers.ts';
 import { printObject } from '../output.ts';
 import { refresh } from '../refreshing.ts';
 import { isPassing } from '../units/units.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
+import { onceInstalled } from '../workspaces/once-served.ts';
 
 export interface NodeTopFlags extends ConnectionFlags {
   readonly watch?: boolean;
@@ -24,7 +25,7 @@ export async function topNodes(name: string | undefined, { watch, output, ...fla
   const platform = client.cluster(platformWorkspace);
   const look = async (): Promise<NodeAnswer[]> => {
     if (name !== undefined) return [await found(name, metricsOf(platform, name))];
-    const { items } = await installed(platform.resource<GPUNode>(gpuNodeKind).list());
+    const { items } = await onceInstalled({ client, kind: gpuNodeKind }, () => platform.resource<GPUNode>(gpuNodeKind).list());
     const names = items.map(({ metadata }) => metadata.name ?? '');
     const answers: NodeAnswer[] = [];
     for (let at = 0; at < names.length; at += atOnce)

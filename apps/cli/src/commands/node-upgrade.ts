@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AgentArchive, type AgentPlatform, agentManifestPath, type GPUNode, gpuNodeKind, platformWorkspace } from '@capstan/api';
 import type { Client, Resource } from '@capstan/client';
 import { Failure } from '../failure.ts';
-import { found, installed } from '../nodes/answers.ts';
+import { found } from '../nodes/answers.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
+import { onceInstalled } from '../workspaces/once-served.ts';
 
 export interface UpgradeFlags extends ConnectionFlags {
   readonly all?: boolean;
@@ -28,7 +29,10 @@ export async function upgradeNodes(name: string | undefined, { all, automatic, m
   if ((name === undefined) === (all !== true)) throw new Failure('usage', 'expected the name of a node, or --all.');
   using client = workspaceClient(flags);
   const nodes = client.cluster(platformWorkspace).resource<GPUNode>(gpuNodeKind);
-  const chosen = name === undefined ? (await installed(nodes.list())).items : [await found(name, nodes.get(name))];
+  const chosen =
+    name === undefined
+      ? (await onceInstalled({ client, kind: gpuNodeKind }, () => nodes.list())).items
+      : [await found(name, nodes.get(name))];
   const requested: Requested[] = [];
   const unmanaged: string[] = [];
   for (const node of chosen) {

@@ -1,9 +1,10 @@
-import { agentCommand, type GPUNode, gpuNodeKind, installCommand, isNodeName, platformWorkspace } from '@capstan/api';
+import { agentCommand, type GPUNode, gpuNodeKind, installCommand, isNodeName, nodeEnrollmentKind, platformWorkspace } from '@capstan/api';
 import type { Client } from '@capstan/client';
 import { Failure } from '../failure.ts';
-import { found, installed } from '../nodes/answers.ts';
+import { found } from '../nodes/answers.ts';
 import { invite } from '../nodes/enrollment.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
+import { onceInstalled } from '../workspaces/once-served.ts';
 import { bookedOn } from './node-state.ts';
 
 export interface EnrollFlags extends ConnectionFlags {
@@ -23,7 +24,7 @@ export async function enrollNode(node: string, { minutes, installed: isInstalled
       `expected a name of at most 58 lower-case letters, digits and hyphens for the node, found ${JSON.stringify(node)}.`,
     );
   using client = workspaceClient(flags);
-  const invitation = await installed(invite(client, { node, minutes }));
+  const invitation = await onceInstalled({ client, kind: nodeEnrollmentKind }, () => invite(client, { node, minutes }));
   write(isInstalled === true ? agentCommand(invitation) : installCommand(invitation));
 }
 

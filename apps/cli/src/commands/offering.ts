@@ -4,6 +4,7 @@ import { ignoring } from '@capstan/controller';
 import { type Column, printList, printOne } from '../output.ts';
 import type { OutputFormat } from '../output-format.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
+import { onceInstalled } from '../workspaces/once-served.ts';
 
 export interface OutputFlags extends ConnectionFlags {
   readonly output?: OutputFormat;
@@ -52,7 +53,8 @@ export async function offeringsFor(client: Client): Promise<readonly Offering[]>
 export async function createOffering(name: string, flags: OfferingFlags): Promise<void> {
   using client = workspaceClient(flags);
   const offering = newObject(offeringKind, { metadata: { name }, spec: specOf(flags) }) as Offering;
-  const created = await client.cluster(platformWorkspace).resource<Offering>(offeringKind).create(offering);
+  const offerings = client.cluster(platformWorkspace).resource<Offering>(offeringKind);
+  const created = await onceInstalled({ client, kind: offeringKind }, () => offerings.create(offering));
   printOne(created, { output: flags.output, table });
   if (flags.output === undefined) process.stdout.write(`Next: capstan allocation plan --offering ${name}\n`);
 }

@@ -1,10 +1,11 @@
 import { type GPUUnit, gpuUnitKind, newObject } from '@capstan/api';
 import { Failure } from '../failure.ts';
+import { onceServed } from '../workspaces/once-served.ts';
 import { Foreground } from './foreground.ts';
 import { defaultOffering } from './offering-choice.ts';
 import { Progress } from './progress.ts';
 import { nameFor, programOf, resourcesOf, type SpecFlags } from './spec.ts';
-import { answered, onceServed, openUnits, type UnitFlags, type Units } from './units.ts';
+import { answered, openUnits, type UnitFlags, type Units } from './units.ts';
 import { filesToUpload } from './upload/working-directory.ts';
 
 export interface RunFlags extends UnitFlags, SpecFlags {
@@ -34,7 +35,9 @@ export async function runUnit(command: readonly string[], flags: RunFlags): Prom
       spec: { ...program, ...(offering === undefined ? { resources } : { offering }), upload: listing !== undefined },
     });
   };
-  const unit = await onceServed(units, order, { onWait: () => progress.show('Waiting: the project is being set up') });
+  const unit = await onceServed({ client: units.client, kind: gpuUnitKind }, order, {
+    onWait: () => progress.show('Waiting: the project is being set up'),
+  });
   const { name = '' } = unit.metadata;
   const foreground = new Foreground({ units, unit, listing, progress, tty: flags.tty === true });
   if (flags.detach !== true) return foreground.run({ isRemoved: flags.rm === true });

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type GPUUnit, gpuUnitKind, platformWorkspace } from '@capstan/api';
-import { ApiError, type Client, isForbidden, isNotFound, type Resource } from '@capstan/client';
+import { type GPUUnit, gpuUnitKind } from '@capstan/api';
+import { ApiError, type Client, isNotFound, type Resource } from '@capstan/client';
 import { Failure } from '../failure.ts';
 import type { OutputFormat } from '../output-format.ts';
 import { type ConnectionFlags, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
+import { isServedBy } from '../workspaces/once-served.ts';
 
 export interface UnitFlags extends ConnectionFlags {
   readonly namespace?: string;
@@ -53,47 +53,8 @@ const firstProject = 'root:main:default';
 async function whereUnitsAre(client: Client): Promise<string> {
   const here = workspaceIn(client.connection.server) ?? 'root';
   if (here === firstProject) return `the workspace ${here} has no units yet: it is being set up. Try again in a moment.`;
-  const isServed = await isServedBy(client.cluster(firstProject));
+  const isServed = await isServedBy(client.cluster(firstProject), gpuUnitKind);
   return `the workspace ${here} has no units. Go to one that has: capstan ws use ${isServed ? firstProject : '~'}`;
-}
-
-const isServedBy = (client: Client): Promise<boolean> =>
-  client
-    .resource<GPUUnit>(gpuUnitKind)
-    .in('default')
-    .list({ limit: 1 })
-    .then(
-      () => true,
-      () => false,
-    );
-
-/**
- * The answer to a request. A project gets its APIs some seconds after it was made, such as the project of the first start: until then the request is repeated, and not at
- * all in workspaces that never have units.
- */
-export async function onceServed<T>(
-  { client }: Units,
-  request: () => Promise<T>,
-  { onWait, patience = 20_000, pause = 500 }: { readonly onWait: () => void; readonly patience?: number; readonly pause?: number },
-): Promise<T> {
-  const here = workspaceIn(client.connection.server) ?? 'root';
-  const end = here.includes(':') && here !== platformWorkspace ? Date.now() + patience : 0;
-  for (;;) {
-    try {
-      return await request();
-    } catch (error) {
-      if (Date.now() >= end || !(await mayBeServedLater(client, error))) throw error;
-    }
-    onWait();
-    await sleep(pause);
-  }
-}
-
-/** Whether a request may have failed because its workspace has no units yet. Without them, nobody has a right to them. */
-async function mayBeServedLater(client: Client, error: unknown): Promise<boolean> {
-  const cause = error instanceof Failure ? error.cause : error;
-  if (isForbidden(cause)) return !(await isServedBy(client));
-  return isNotFound(cause) && ((cause as ApiError).status.details?.name ?? '') === '';
 }
 
 export const findUnit = (units: Units, name: string): Promise<GPUUnit> => answered(units, units.resource.get(name));

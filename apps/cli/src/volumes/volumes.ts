@@ -5,6 +5,7 @@ import { type Column, printList, printNames, printOne } from '../output.ts';
 import { isOver } from '../units/state.ts';
 import { openUnits, type UnitFlags, type UnitOutputFlags, type Units } from '../units/units.ts';
 import { formatBytes } from '../units/words.ts';
+import { onceServed } from '../workspaces/once-served.ts';
 
 export interface CreateFlags extends UnitOutputFlags {
   readonly size: string;
@@ -44,7 +45,8 @@ export const storagesOf = ({ client, namespace }: Units): Resource<GPUStorage> =
 export async function createVolume(name: string, flags: CreateFlags): Promise<void> {
   using units = openUnits(flags);
   const metadata = { name, namespace: units.namespace };
-  const made = await storagesOf(units).create(newObject(gpuStorageKind, { metadata, spec: specOf(flags) as GPUStorageSpec }) as GPUStorage);
+  const storage = newObject(gpuStorageKind, { metadata, spec: specOf(flags) as GPUStorageSpec }) as GPUStorage;
+  const made = await onceServed({ client: units.client, kind: gpuStorageKind }, () => storagesOf(units).create(storage));
   showStorage(made, flags);
 }
 
