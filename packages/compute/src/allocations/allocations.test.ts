@@ -222,6 +222,29 @@ describe('allocations', () => {
     await vi.waitFor(async () => expect((await usage.get('current')).status?.limits).toEqual([]), patiently);
   });
 
+  test('beyond a limit that counts only when they are placed leave the devices to others, however important they are', async () => {
+    await makePool('unknown', { gpus: 2, each: 2 });
+    const offering = { gpu: { count: 2 }, cpu: 0, memory: 0, pools: ['unknown'] };
+    await cloud.platform
+      .resource<Offering>(offeringKind)
+      .create(newObject(offeringKind, { metadata: { name: 'unknown-any' }, spec: offering }) as Offering);
+    await order('unknown-first', { offering: 'unknown' });
+    await active('unknown-first');
+    const quotas = cloud.platform.resource<FleetQuota>(fleetQuotaKind);
+    const spec = { workspace: 'root:main:tenant-2', limits: { models: { H100: 1 } } };
+    await quotas.create(newObject(fleetQuotaKind, { metadata: { name: 'unknown-project' }, spec }) as FleetQuota);
+    await order('unknown-limited', { offering: 'unknown-any', priority: 9 }, tenant(1));
+    await order('unknown-next', { offering: 'unknown' });
+    await message('unknown-limited', expect.stringContaining('none is free'), tenant(1));
+    await of().delete('unknown-first');
+    await active('unknown-next');
+    await of().delete('unknown-next');
+    await message('unknown-limited', expect.stringMatching(/^the limit of root:main:tenant-2 is 1 H100; /), tenant(1));
+    await quotas.delete('unknown-project');
+    await active('unknown-limited', tenant(1));
+    await of(tenant(1)).delete('unknown-limited');
+  });
+
   test('do not get nodes that are reserved for others, until the reservation ends', async () => {
     await makePool('reserved', { gpus: 2, each: 2 });
     const reservations = cloud.platform.resource<NodeReservation>(nodeReservationKind);

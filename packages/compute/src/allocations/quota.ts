@@ -66,6 +66,11 @@ export class PassQuota {
     return refusal?.message;
   }
 
+  /** Counts the allocation no longer: it waits for its limit, and others may use what is left of it. */
+  forget(uid: string): void {
+    if (!this.isEmpty) this.#ledger.clearUse(uid);
+  }
+
   /** The limits that hold for a workspace. */
   uses(path: string): QuotaUse[] {
     return this.isEmpty ? [] : this.#ledger.uses(path);

@@ -32,7 +32,7 @@ import { reservationsNow, untilNextChange } from './reservations.ts';
 import { grantedStatus, wordsFor } from './status.ts';
 import { type Known, referenceTo, resourceOf, type Tenants, tenantOf, writeStatus } from './tenants.ts';
 import { UsageReports } from './usage-reports.ts';
-import { countBooked, type Queued, requestOf, waitingList } from './waiting-list.ts';
+import { countBooked, type Queued, type Refusal, requestOf, waitingList } from './waiting-list.ts';
 import { WorkspacePaths } from './workspaces.ts';
 
 export interface SchedulerOptions {
@@ -138,14 +138,17 @@ export class Scheduler {
     const candidates = this.#sort(attempts, plan);
     await this.#learnPaths(candidates, attempts);
     const usage = countBooked(attempts, { fleet: this.#fleet, quota, pathOf: this.#pathOf });
-    const { queued, refused } = waitingList(candidates, { fleet: this.#fleet, quota, pathOf: this.#pathOf });
+    const { queued, refused: unqueued } = waitingList(candidates, { fleet: this.#fleet, quota, pathOf: this.#pathOf });
     const { now } = this.#options;
+    const overLimit = new Map<string, string>();
     const result = this.#place(
       queued.map(({ waiting }) => waiting),
       usage,
+      (grant) => this.#admit(grant, quota, overLimit),
     );
     const reservations = this.#reservations;
-    const short = this.#begin(queued, result.grants, { plan, quota });
+    const short = this.#begin(queued, result.grants, plan).filter(({ known }) => !overLimit.has(known.uid));
+    const refused = [...unqueued, ...exceeding(queued, overLimit)];
     for (const { known, ...reason } of refused) this.#explain(known, reason, plan);
     for (const { known, ...reason } of this.#explainer.shortages(short, reservations)) this.#explain(known, reason, plan);
     const needs = short.map(({ waiting }) => waiting.request);
@@ -164,13 +167,14 @@ export class Scheduler {
     return Number.isFinite(next) ? Math.min(next, longestWait) : undefined;
   }
 
-  #place(waiting: readonly Waiting[], usage: ReadonlyMap<string, QueueUsage>): PassResult {
+  #place(waiting: readonly Waiting[], usage: ReadonlyMap<string, QueueUsage>, admit?: (grant: Grant) => boolean): PassResult {
     const { now, rules } = this.#options;
     const reservations = this.#reserve(now());
     const totals = this.#fleet.totals();
     const result = runPass(this.#fleet.index, {
       ...{ now: now(), rules, waiting, holds: this.#holds, reservations, usage, totals },
       weights: new Map(),
+      ...(admit && { admit }),
     });
     this.#holds = result.holds;
     return result;
@@ -299,21 +303,23 @@ export class Scheduler {
     });
   }
 
+  /** The model and the memory may be known only when an order is placed. Notes why a limit forbids it. */
+  #admit({ waiting: { id, tenant }, placement }: Grant, quota: PassQuota, overLimit: Map<string, string>): boolean {
+    const amount = placedAmount(placement.parts, (name) => this.#fleet.node(name));
+    const message = quota.admit(id, this.#pathOf(tenant) ?? tenant, amount);
+    if (message === undefined) return true;
+    quota.forget(id);
+    overLimit.set(id, message);
+    return false;
+  }
+
   /** Plans the first booking of each grant. Returns those that were not granted. */
-  #begin(
-    queued: readonly Queued[],
-    grants: readonly Grant[],
-    { plan, quota }: { readonly plan: Plan; readonly quota: PassQuota },
-  ): Queued[] {
+  #begin(queued: readonly Queued[], grants: readonly Grant[], plan: Plan): Queued[] {
     const left = new Map(queued.map((one) => [one.waiting.id, one]));
     for (const { waiting, placement } of grants) {
       const { known } = left.get(waiting.id)!;
       left.delete(waiting.id);
-      // The model and the memory may be known only now.
-      const amount = placedAmount(placement.parts, (name) => this.#fleet.node(name));
-      const message = quota.admit(waiting.id, this.#pathOf(waiting.tenant) ?? waiting.tenant, amount);
-      if (message !== undefined) this.#explain(known, { reason: 'QuotaExceeded', message }, plan);
-      else plan.bookings.push(this.#firstBooking(known, placement.parts));
+      plan.bookings.push(this.#firstBooking(known, placement.parts));
     }
     return [...left.values()];
   }
@@ -388,6 +394,13 @@ export class Scheduler {
       this.#shared = { since: now, signal: AbortSignal.any([this.#context.drop, AbortSignal.timeout(patience)]) };
     return this.#shared.signal;
   }
+}
+
+function exceeding(queued: readonly Queued[], messages: ReadonlyMap<string, string>): Refusal[] {
+  return queued.flatMap(({ known }) => {
+    const message = messages.get(known.uid);
+    return message === undefined ? [] : [{ known, reason: 'QuotaExceeded', message }];
+  });
 }
 
 function nameOf({ metadata }: Allocation): string {

@@ -114,6 +114,44 @@ describe('a gang that has waited long', () => {
   });
 });
 
+describe('a request that a limit refuses once it is placed', () => {
+  function limited(): QueueBench {
+    const bench = new QueueBench(nodes(1), { holdAfter: 100, holdFor: 1_000 });
+    bench.admit = ({ waiting: { tenant } }) => tenant !== 'limited';
+    return bench;
+  }
+
+  it('leaves what it would get to those behind it, also to one with the same request', () => {
+    const bench = limited();
+    const request = ask(4);
+    bench.add('refused', request, { tenant: 'limited', priority: 9 });
+    bench.add('next', request);
+    expect(bench.pass()).toEqual(['next']);
+    bench.finish('next');
+    bench.admit = () => true;
+    expect(bench.pass()).toEqual(['refused']);
+  });
+
+  it('holds nothing, however long it has waited, and gives up what it held', () => {
+    const bench = limited();
+    bench.add('running', ask(4));
+    bench.pass();
+    bench.add('refused', ask(4), { tenant: 'limited' });
+    bench.now = 100;
+    bench.pass();
+    expect(bench.holds).toMatchObject([{ kind: 'holding', id: 'refused' }]);
+    bench.add('next', ask(4));
+    bench.finish('running');
+    expect(bench.pass()).toEqual(['next']);
+    expect(bench.holds).toEqual([]);
+    bench.finish('next');
+    bench.now = 500;
+    expect(bench.pass()).toEqual([]);
+    expect(bench.holds).toEqual([]);
+    expect([...bench.index.bookings('n0')]).toEqual([]);
+  });
+});
+
 describe('a reservation', () => {
   const part = { node: 'n0', devices: ['n0-0', 'n0-1', 'n0-2'], cpu: 1_000, memory: 0 };
 

@@ -26,6 +26,11 @@ export interface PassInput {
   readonly totals: Usage;
   /** 1 if absent. */
   readonly weights: ReadonlyMap<string, number>;
+  /**
+   * Whether limits allow a placement, which is known only now. A request that they refuse books nothing, holds nothing, and leaves what was found to the others. By
+   * default, everything is allowed.
+   */
+  readonly admit?: (grant: Grant) => boolean;
 }
 
 export interface PassResult {
@@ -38,6 +43,8 @@ export interface Grant {
   readonly waiting: Waiting;
   readonly placement: Placement;
 }
+
+type Trial = 'granted' | 'short' | 'refused';
 
 /** Gives what is free to those who wait for it. Nothing that runs is touched. */
 export function runPass(index: FleetIndex, input: PassInput): PassResult {
@@ -101,7 +108,7 @@ class Pass {
     const candidates = waiting.filter((one) => now - one.since >= rules.holdAfter && !this.#holds.has(one.id) && !served.has(one.id));
     for (const one of candidates.sort(compareAge)) {
       if (this.#countHolds() >= rules.mostHolds) break;
-      if (this.#try(one) || this.#beginHold(one, now + rules.holdFor)) served.add(one.id);
+      if (this.#try(one) !== 'short' || this.#beginHold(one, now + rules.holdFor)) served.add(one.id);
     }
     return served;
   }
@@ -109,7 +116,7 @@ class Pass {
   #serveHolding(waiting: Waiting, hold: Holding): void {
     liftHold(this.#index, hold);
     this.#holds.delete(waiting.id);
-    if (this.#grant(waiting)) return;
+    if (this.#grant(waiting) !== 'short') return;
     if (layHold(this.#index, waiting, hold.nodes)) this.#holds.set(waiting.id, hold);
     else this.#beginHold(waiting, hold.until);
   }
@@ -130,29 +137,31 @@ class Pass {
   }
 
   /** Requests that many share are one object, so that a long queue of them costs little. */
-  #try(waiting: Waiting): boolean {
+  #try(waiting: Waiting): Trial {
     const { request, tenant } = waiting;
     const privileged = this.#ownOf(tenant).length > 0 ? tenant : undefined;
     const failed = this.#failed.get(request);
-    if (failed?.has(privileged)) return false;
-    const isGranted = this.#grant(waiting);
-    if (isGranted) return true;
+    if (failed?.has(privileged)) return 'short';
+    const trial = this.#grant(waiting);
+    if (trial !== 'short') return trial;
     if (failed === undefined) this.#failed.set(request, new Set([privileged]));
     else failed.add(privileged);
-    return false;
+    return 'short';
   }
 
   /** Places the request; its tenant's reservations count as free. */
-  #grant(waiting: Waiting): boolean {
-    const placement = withOwnReservations(this.#index, this.#ownOf(waiting.tenant), () => {
-      const found = this.#index.find(waiting.request);
-      for (const part of found?.parts ?? []) this.#index.book(waiting.id, part);
-      return found;
+  #grant(waiting: Waiting): Trial {
+    const found = withOwnReservations(this.#index, this.#ownOf(waiting.tenant), () => {
+      const placement = this.#index.find(waiting.request);
+      if (placement === undefined) return 'short';
+      if (this.#input.admit?.({ waiting, placement }) === false) return 'refused';
+      for (const part of placement.parts) this.#index.book(waiting.id, part);
+      return placement;
     });
-    if (placement === undefined) return false;
-    this.#grants.push({ waiting, placement });
-    this.#usage.set(waiting.tenant, addUsage(this.#usage.get(waiting.tenant) ?? noUsage, placement.parts));
-    return true;
+    if (typeof found === 'string') return found;
+    this.#grants.push({ waiting, placement: found });
+    this.#usage.set(waiting.tenant, addUsage(this.#usage.get(waiting.tenant) ?? noUsage, found.parts));
+    return 'granted';
   }
 
   #ownOf(tenant: string): readonly Reservation[] {

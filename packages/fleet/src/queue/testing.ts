@@ -1,7 +1,7 @@
 import { FleetIndex } from '../placement/fleet-index.ts';
 import type { FleetNode, PlacedPart } from '../placement/node.ts';
 import type { Hold } from './hold.ts';
-import { type PassResult, type QueueRules, runPass } from './pass.ts';
+import { type Grant, type PassResult, type QueueRules, runPass } from './pass.ts';
 import type { Reservation } from './reservation.ts';
 import { addUsage, noUsage, type Usage, type Waiting } from './waiting.ts';
 
@@ -15,6 +15,7 @@ export class QueueBench {
   waiting: Waiting[] = [];
   reservations: Reservation[] = [];
   holds: readonly Hold[] = [];
+  admit: (grant: Grant) => boolean = () => true;
   now = 0;
 
   constructor(nodes: readonly FleetNode[], rules: Partial<QueueRules> = {}) {
@@ -30,7 +31,7 @@ export class QueueBench {
 
   /** Returns the ids of the requests that were granted, in order. */
   pass(): string[] {
-    const { now, waiting, holds, reservations, weights } = this;
+    const { now, waiting, holds, reservations, weights, admit } = this;
     const result: PassResult = runPass(this.index, {
       now,
       rules: this.#rules,
@@ -40,6 +41,7 @@ export class QueueBench {
       usage: this.#usage(),
       totals: this.#totals,
       weights,
+      admit,
     });
     this.holds = result.holds;
     const granted = new Set(result.grants.map(({ waiting: one }) => one.id));
