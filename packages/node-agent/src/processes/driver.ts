@@ -35,7 +35,10 @@ export interface ProcessDriver {
   /** Undefined if there is no record of it. */
   find(id: string): Promise<ProcessState | undefined>;
   output(id: string): Promise<ProcessOutput>;
-  /** Ends the process and everything that it started: politely, and after the grace, in milliseconds, by force. Resolves when nothing is left, with whether force was needed. */
+  /**
+   * Ends the process and everything that it started: politely, and after the grace, in milliseconds, by force. Resolves when nothing is left, with whether force was needed.
+   * Rejects with `ProcessesRemain` if that does not help either.
+   */
   kill(id: string, grace: number): Promise<'ended' | 'forced'>;
   /** Deletes the records of a process that has ended. */
   forget(id: string): Promise<void>;
@@ -45,6 +48,11 @@ export interface ProcessDriver {
 /** Thrown by `start` when the id was used before. */
 export class ProcessExists extends Error {
   override readonly name = 'ProcessExists';
+}
+
+/** Thrown by `kill` when processes do not end although they were killed, such as those that wait for a disk or a driver that does not answer. */
+export class ProcessesRemain extends Error {
+  override readonly name = 'ProcessesRemain';
 }
 
 const idPattern = /^[a-z0-9][a-z0-9-]{0,80}$/;

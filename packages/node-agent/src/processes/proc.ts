@@ -33,6 +33,18 @@ export async function processEntry(pid: number): Promise<ProcessEntry | undefine
   return { pid, session: Number(session), isZombie: state === 'Z' };
 }
 
+/** `123 (cat) in uninterruptible sleep at nfs_wait_bit`: why a process may not have ended. */
+export async function processWords(pid: number): Promise<string> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  if (text === undefined) return String(pid);
+  const end = text.lastIndexOf(')');
+  const state = text[end + 2]!;
+  // Only root may read where a process waits; 0 says nothing.
+  const place = (await readFile(`/proc/${pid}/wchan`, 'utf8').catch(() => '')).trim();
+  const words = state === 'D' ? 'in uninterruptible sleep' : `in state ${state}`;
+  return `${text.slice(0, end + 1)} ${words}${place === '' || place === '0' ? '' : ` at ${place}`}`;
+}
+
 /** Pids are used again, but not with the same start time. Undefined if the process has ended. */
 export async function startTime(pid: number): Promise<string | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);

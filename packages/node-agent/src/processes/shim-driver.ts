@@ -2,8 +2,16 @@ import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessGroup } from './cgroup.ts';
-import { checkId, type ProcessDriver, ProcessExists, type ProcessOutput, type ProcessSpec, type ProcessState } from './driver.ts';
-import { bootId, isMarked, processEntry, processesOf } from './proc.ts';
+import {
+  checkId,
+  type ProcessDriver,
+  ProcessExists,
+  ProcessesRemain,
+  type ProcessOutput,
+  type ProcessSpec,
+  type ProcessState,
+} from './driver.ts';
+import { bootId, isMarked, processEntry, processesOf, processWords } from './proc.ts';
 import { records } from './shim.ts';
 
 /** In milliseconds, between two looks at processes that are ending. */
@@ -20,6 +28,8 @@ export interface Starting {
 /** The part of a driver that does not depend on who starts the shim: its records, and the end of its processes. */
 export abstract class ShimDriver implements ProcessDriver {
   abstract readonly name: ProcessDriver['name'];
+  /** In milliseconds: how long processes may take to end after SIGKILL. */
+  protected readonly forcedLimit: number = 15_000;
   readonly #directory: string;
 
   /** `directory` holds one folder for each process. */
@@ -32,6 +42,14 @@ export abstract class ShimDriver implements ProcessDriver {
 
   /** The cgroup of a process; undefined without cgroups. */
   protected abstract groupOf(id: string): Promise<ProcessGroup | undefined>;
+
+  protected send(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+    try {
+      process.kill(pid, name);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
 
   async start(spec: ProcessSpec): Promise<void> {
     checkId(spec.id);
@@ -73,19 +91,22 @@ export abstract class ShimDriver implements ProcessDriver {
     const until = performance.now() + grace;
     const session = await this.#sessionOf(id);
     const group = await this.groupOf(id);
-    let isForced = false;
+    let forcedAt: number | undefined;
     let asked: ReadonlySet<number> = new Set();
     for (;;) {
       const left = await this.#processes(id, { session, group });
       if (left.length === 0) break;
-      isForced ||= performance.now() >= until;
+      const now = performance.now();
+      if (forcedAt !== undefined && now >= forcedAt + this.forcedLimit) throw await remaining(left);
+      if (now >= until) forcedAt ??= now;
+      const isForced = forcedAt !== undefined;
       if (isForced) await group?.killAll();
-      for (const pid of left) if (isForced || !asked.has(pid)) signal(pid, isForced ? 'SIGKILL' : 'SIGTERM');
+      for (const pid of left) if (isForced || !asked.has(pid)) this.send(pid, isForced ? 'SIGKILL' : 'SIGTERM');
       asked = new Set([...asked, ...left]);
       await sleep(interval);
     }
     await group?.remove();
-    return isForced ? 'forced' : 'ended';
+    return forcedAt === undefined ? 'ended' : 'forced';
   }
 
   async forget(id: string): Promise<void> {
@@ -137,12 +158,12 @@ async function isShim(pid: number, id: string): Promise<boolean> {
   return entry !== undefined && !entry.isZombie && (await isMarked(pid, id));
 }
 
-function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It has ended meanwhile.
-  }
+const mostNamed = 5;
+
+async function remaining(pids: readonly number[]): Promise<ProcessesRemain> {
+  const named = await Promise.all(pids.slice(0, mostNamed).map(processWords));
+  const more = pids.length - named.length;
+  return new ProcessesRemain(`SIGKILL does not end ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`);
 }
 
 async function exists(file: string): Promise<boolean> {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { driverSuite } from '../suite/process-driver.ts';
 import { processGroups } from './cgroup.ts';
+import { ProcessesRemain } from './driver.ts';
 import { processEntry } from './proc.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -13,6 +14,22 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 describe('the supervisor without cgroups', () => {
   driverSuite(() => new Supervisor({ directory, groups: undefined }));
+});
+
+/** Its signals reach nobody, as with processes that wait for a disk. */
+class Powerless extends Supervisor {
+  protected override readonly forcedLimit = 100;
+
+  protected override send(): void {}
+}
+
+test('kill gives up on processes that SIGKILL does not end, and names them', async () => {
+  const options = { directory, groups: undefined };
+  await new Supervisor(options).start({ id: 'stuck', command: ['/bin/sh', '-c', 'sleep 600 & sleep 600'], outputLimit: 1000 });
+  const killed = new Powerless(options).kill('stuck', 0);
+  await expect(killed).rejects.toThrow(ProcessesRemain);
+  await expect(killed).rejects.toThrow(/^SIGKILL does not end \d+ \(.+\) in state /);
+  expect(await new Supervisor(options).kill('stuck', 0)).toBe('forced');
 });
 
 const groups = await processGroups('capstan-test');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff, type BackoffOptions, sameJson } from '@capstan/machinery';
 import { writeAtomically } from '@capstan/pki';
-import { type ProcessDriver, ProcessExists } from '../processes/driver.ts';
+import { type ProcessDriver, ProcessExists, ProcessesRemain } from '../processes/driver.ts';
 
 /** A program that the agent keeps running. */
 export interface ServiceSpec {
@@ -71,9 +71,10 @@ export class Services implements AsyncDisposable {
 
   /** Resolves when the process has been started. Replaces a service that has another spec. */
   async ensure(name: string, spec: ServiceSpec): Promise<void> {
-    const before = this.#kept.get(name)?.stored;
+    const kept = this.#kept.get(name);
+    const before = kept?.stored;
     const { version = 0, ...present } = before ?? {};
-    if (before === undefined || !sameJson(present, spec)) {
+    if (before === undefined || kept?.stop.signal.aborted === true || !sameJson(present, spec)) {
       if (before !== undefined) await this.stop(name);
       const stored = { ...spec, version: version === 0 ? Date.now() : version + 1 };
       await mkdir(this.#options.directory, { recursive: true, mode: 0o700 });
@@ -94,12 +95,13 @@ export class Services implements AsyncDisposable {
     await rm(this.#file(name), { force: true });
     kept.stop.abort();
     await kept.ended;
-    this.#kept.delete(name);
     const { processes } = this.#options;
     for (const id of await this.#idsOf(name, kept.stored)) {
       await processes.kill(id, grace);
       await processes.forget(id);
     }
+    // Not before: if processes remain, it has not been stopped.
+    this.#kept.delete(name);
   }
 
   /** Leaves the processes alone. */
@@ -142,16 +144,29 @@ export class Services implements AsyncDisposable {
       const state = await processes.find(current);
       // Processes that it started may still run, and would be in the way of the next one, unless it is made for that.
       const runs = stored.keepsProcesses === true ? (await this.#idsOf(name, stored)).sort(byNumber).slice(0, -mostRuns) : [current];
-      for (const id of runs) {
-        await processes.kill(id, grace);
-        await processes.forget(id);
-      }
+      for (const id of runs) await this.#end(id, name, signal);
+      if (signal.aborted) return;
       if (performance.now() - began >= healthyAfter) backoff.reset();
       const wait = backoff.next();
       log(
         `the service ${name} ended (${state?.phase === 'exited' ? `exit code ${state.code}` : (state?.phase ?? 'no record')}), restarting it in ${Math.round(wait)} ms`,
       );
       await sleep(wait, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Tries again while processes remain: a disk may answer after all. */
+  async #end(id: string, name: string, signal: AbortSignal): Promise<void> {
+    const { processes, log } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await processes.kill(id, grace);
+        return await processes.forget(id);
+      } catch (error) {
+        if (!(error instanceof ProcessesRemain)) throw error;
+        log(`the service ${name} is not restarted yet: ${error.message}`);
+        await sleep(this.#interval, undefined, { signal }).catch(() => {});
+      }
     }
   }
 

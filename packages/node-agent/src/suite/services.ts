@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import type { ProcessDriver } from '../processes/driver.ts';
+import { type ProcessDriver, ProcessesRemain } from '../processes/driver.ts';
 import { Services } from '../services/services.ts';
 
 const patience = { timeout: 15_000, interval: 20 };
@@ -85,6 +85,45 @@ export function serviceSuite({ directory, processes }: { readonly directory: str
     await vi.waitFor(async () => expect(await services.is('tried', spec)).toBe(true), patience);
     expect(lines.filter((line) => line.startsWith('the service tried could not be started'))).toHaveLength(2);
     await services.stop('tried');
+  });
+
+  test('a service whose processes do not end is neither started beside them nor called stopped', async () => {
+    let isStuck = true;
+    const stuck: ProcessDriver = {
+      name: processes.name,
+      start: (spec) => processes.start(spec),
+      find: (id) => processes.find(id),
+      output: (id) => processes.output(id),
+      kill: async (id, grace) => {
+        if (isStuck) throw new ProcessesRemain('SIGKILL does not end 7 (cat) in uninterruptible sleep');
+        return processes.kill(id, grace);
+      },
+      forget: (id) => processes.forget(id),
+      list: () => processes.list(),
+    };
+    await using services = new Services({
+      directory: join(directory, 'stuck'),
+      processes: stuck,
+      backoff: { base: 10, max: 20 },
+      interval: 20,
+      log: (line) => void lines.push(line),
+    });
+    const spec = shell(`echo x >> ${directory}/stuck-marks; while [ ! -e ${directory}/stuck-end ]; do sleep 0.02; done`);
+    await services.ensure('stuck', spec);
+    await vi.waitFor(() => expect(marks('stuck-marks')).toBe(1), patience);
+    writeFileSync(join(directory, 'stuck-end'), '');
+    const line = 'the service stuck is not restarted yet: SIGKILL does not end 7 (cat) in uninterruptible sleep';
+    await vi.waitFor(() => expect(lines.filter((one) => one === line).length).toBeGreaterThan(1), patience);
+    expect(marks('stuck-marks')).toBe(1);
+    await expect(services.stop('stuck')).rejects.toThrow('SIGKILL does not end 7');
+    expect(await services.is('stuck', undefined)).toBe(false);
+    isStuck = false;
+    rmSync(join(directory, 'stuck-end'));
+    await services.ensure('stuck', spec);
+    await vi.waitFor(() => expect(marks('stuck-marks')).toBe(2), patience);
+    await services.stop('stuck');
+    expect(await services.is('stuck', undefined)).toBe(true);
+    expect(await running()).toEqual([]);
   });
 
   test('processes of a service stay when it ends, if it is made for that, and end when it is stopped', async () => {

@@ -16,7 +16,8 @@ import type { TaskSecrets } from './secrets.ts';
 import type { TaskRequest, TaskType } from './task-type.ts';
 import { collectLogs } from './types/collect-logs.ts';
 import { fileWrite } from './types/file-write.ts';
-import { probeCommand, probeHttp, probeTcp } from './types/probes.ts';
+import { probeCommand } from './types/probe-command.ts';
+import { probeHttp, probeTcp } from './types/probes.ts';
 import { processRun } from './types/process-run.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'capstan-tasks-'));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ProcessExists } from '../processes/driver.ts';
+import { ProcessExists, ProcessesRemain } from '../processes/driver.ts';
 import { TaskFailure } from './failure.ts';
 import { findingsIn } from './findings.ts';
 import type { TaskContext, TaskResult } from './task-type.ts';
@@ -12,6 +12,8 @@ export interface ProcessOptions {
   /** Whether the output may contain findings. */
   readonly hasFindings?: boolean;
 }
+
+type OneProcess = Pick<TaskContext, 'id' | 'processes' | 'signal'>;
 
 /** In milliseconds, between two looks at a process, and how long one may take to end. */
 const interval = 50;
@@ -36,7 +38,11 @@ export async function runProcess(context: TaskContext, options: ProcessOptions):
   const code = await exitCode(context).catch(async (error: unknown) => {
     const { reason } = signal;
     if (!(reason instanceof TaskFailure)) throw error;
-    if ((await processes.kill(id, grace)) === 'ended') throw error;
+    const ending = await processes.kill(id, grace).catch((problem: unknown) => {
+      if (problem instanceof ProcessesRemain) throw new TaskFailure(reason.code, `${reason.message}; ${problem.message}`);
+      throw problem;
+    });
+    if (ending === 'ended') throw error;
     throw new TaskFailure(reason.code, `${reason.message}; it ignored SIGTERM and was killed after ${grace / 1000} s`);
   });
   await outputComplete(context);
@@ -48,14 +54,15 @@ export async function runProcess(context: TaskContext, options: ProcessOptions):
 }
 
 /** The last output may arrive after the exit code. What a process in the background still has open is not waited for. */
-async function outputComplete({ id, processes, signal }: TaskContext): Promise<void> {
+export async function outputComplete({ id, processes, signal }: OneProcess): Promise<void> {
   for (let waited = 0; waited < lastWords && !signal.aborted; waited += interval) {
     if ((await processes.output(id)).complete) return;
     await sleep(interval);
   }
 }
 
-async function exitCode({ id, processes, signal }: TaskContext): Promise<number> {
+/** Waits for the end of a process. */
+export async function exitCode({ id, processes, signal }: OneProcess): Promise<number> {
   for (;;) {
     const state = await processes.find(id);
     if (state?.phase === 'exited') return state.code;

@@ -29,7 +29,8 @@ import { fileWrite } from './types/file-write.ts';
 import { type GpuInspector, gpuInspect } from './types/gpu-inspect.ts';
 import { type CleanOptions, nodeClean } from './types/node-clean.ts';
 import { packageEnsure } from './types/package-ensure.ts';
-import { probeCommand, probeHttp, probeTcp } from './types/probes.ts';
+import { probeCommand } from './types/probe-command.ts';
+import { probeHttp, probeTcp } from './types/probes.ts';
 import { processRun } from './types/process-run.ts';
 import { serviceEnsure } from './types/service-ensure.ts';
 

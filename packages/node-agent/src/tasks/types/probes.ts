@@ -1,35 +1,37 @@
-import { execFile } from 'node:child_process';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { millisecondsIn } from '@capstan/api';
-import { type TaskContext, type TaskResult, type TaskType, taskType } from '../task-type.ts';
-import { type ScriptCatalog, scriptFile } from './process-run.ts';
+import { ProcessesRemain } from '../../processes/driver.ts';
+import { type TaskContext, type TaskResult, taskType } from '../task-type.ts';
 
-interface Times {
+export interface ProbeTimes {
   readonly timeout: string;
   readonly interval: string;
 }
 
 /** Probes until the look succeeds. Prints why it does not, whenever the reason changes. */
-async function probing(
-  { timeout, interval }: Times,
+export async function probing(
+  { timeout, interval }: ProbeTimes,
   context: TaskContext,
-  look: (signal: AbortSignal) => Promise<void>,
+  look: (signal: AbortSignal, attempt: number) => Promise<void>,
 ): Promise<TaskResult> {
   let told = '';
   for (let attempts = 1; ; attempts++) {
+    const late = AbortSignal.timeout(millisecondsIn(timeout));
     try {
-      await look(AbortSignal.any([context.signal, AbortSignal.timeout(millisecondsIn(timeout))]));
+      await look(AbortSignal.any([context.signal, late]), attempts);
       return {};
     } catch (error) {
+      // More of them would only pile up.
+      if (error instanceof ProcessesRemain) throw error;
       context.signal.throwIfAborted();
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = late.aborted ? `not done within ${timeout}` : error instanceof Error ? error.message : String(error);
       if (reason !== told) context.print(`attempt ${attempts}: ${reason}\n`);
       told = reason;
     }
-    await sleep(millisecondsIn(interval), undefined, { signal: context.signal });
+    await sleep(millisecondsIn(interval), undefined, { signal: context.signal }).catch(() => context.signal.throwIfAborted());
   }
 }
 
@@ -83,29 +85,5 @@ function statusOf({ tls, ...options }: Asked): Promise<number> {
       resolve(response.statusCode ?? 0);
     });
     asked.end();
-  });
-}
-
-export function probeCommand(catalog: ScriptCatalog): TaskType {
-  return taskType<'probeCommand'>({
-    name: 'probe.command',
-    field: 'probeCommand',
-    afterCrash: 'rerun',
-    check: never,
-    async run({ script, sha256, arguments: args = [], ...times }, context) {
-      const file = await scriptFile(catalog, script, sha256);
-      return probing(times, context, (signal) => succeed(file, args, signal));
-    },
-  });
-}
-
-const mostOutput = 64 << 10;
-
-function succeed(file: string, args: readonly string[], signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    execFile(file, [...args], { signal, killSignal: 'SIGKILL', maxBuffer: mostOutput }, (error, stdout, stderr) => {
-      if (error === null) resolve();
-      else reject(new Error(`exit code ${error.code ?? 'unknown'}: ${(stderr || stdout).trim().slice(0, 500)}`));
-    });
   });
 }
