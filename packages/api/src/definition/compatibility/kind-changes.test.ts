@@ -149,6 +149,18 @@ describe('a change of a schema is refused if', () => {
     expect(changes(withRule("self != 'x'"), withRule("self != 'x' || self != 'y'"))).toEqual([]);
   });
 
+  test('a rule ties a field to a value of an enum that objects may have, or of a field that they may lack', () => {
+    const rules = [{ rule: "(self.a == 'y') == has(self.b)", message: 'no' }];
+    const spec = (fields: Fields, more: object = {}) => specOf({ v1: { spec: object('S.', fields, more) } }, 'v1');
+    const [x, both] = [choice('C.', ['x']), choice('C.', ['x', 'y'])];
+    const now = spec({ a: both, b: optional(word) }, { rules });
+    const added = ['v1.spec: the rule "(self.a == \'y\') == has(self.b)" was added'];
+    expect(kindChanges(spec({ a: x }), now)).toEqual([]);
+    expect(kindChanges(spec({ a: both }), now)).toEqual(added);
+    expect(kindChanges(spec({ a: x, b: optional(word) }), now)).toEqual(added);
+    expect(kindChanges(spec({ a: optional(x) }), spec({ a: optional(both), b: optional(word) }, { rules }))).toEqual(added);
+  });
+
   test('a version is removed, or no longer served, without a release in which it was deprecated', () => {
     const version = { spec: object('S.', { a: word }) };
     const both = specOf({ v1: version, v1beta1: version }, 'v1');

@@ -74,7 +74,7 @@ function exactChanges(old: JsonObject, now: JsonObject): string[] {
 
 /**
  * Rules that compare with the old value hold for every stored object, since nothing has changed in it. A rule that begins with an old one and goes on with an alternative
- * accepts all that the old one accepted.
+ * accepts all that the old one accepted. One that ties a new field to a new value of an enum says nothing about objects that can have neither.
  */
 function ruleChanges(old: JsonObject, now: JsonObject): string[] {
   const known = new Set(rulesOf(old).map(({ rule }) => rule));
@@ -83,8 +83,18 @@ function ruleChanges(old: JsonObject, now: JsonObject): string[] {
     [...known].some((one) => typeof one === 'string' && rule.startsWith(`${one} || `) && !rule.slice(one.length).includes('?'));
   return rulesOf(now).flatMap(({ rule, optionalOldSelf }) => {
     const isTransition = typeof rule === 'string' && /\boldSelf\b/.test(rule) && optionalOldSelf !== true;
-    return known.has(rule) || isWider(rule) || isTransition ? [] : [`the rule ${show(rule)} was added`];
+    return known.has(rule) || isWider(rule) || isTransition || tiesNewField(rule, old) ? [] : [`the rule ${show(rule)} was added`];
   });
+}
+
+/** `(self.type == 'x') == has(self.y)`, where `type` is required and could not be `x`, and there was no `y`. */
+function tiesNewField(rule: unknown, old: JsonObject): boolean {
+  const [, field, value, other] = (typeof rule === 'string' && /^\(self\.(\w+) == '([^'\\]+)'\) == has\(self\.(\w+)\)$/.exec(rule)) || [];
+  if (field === undefined || other === undefined || old['x-kubernetes-preserve-unknown-fields'] === true) return false;
+  const { [field]: before, [other]: taken } = fieldsOf(old, 'properties');
+  const values = isObject(before) ? before['enum'] : undefined;
+  const isRequired = Array.isArray(old['required']) && old['required'].includes(field);
+  return isRequired && taken === undefined && Array.isArray(values) && !values.includes(value!);
 }
 
 function rulesOf({ 'x-kubernetes-validations': rules }: JsonObject): JsonObject[] {
