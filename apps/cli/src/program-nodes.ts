@@ -48,6 +48,7 @@ export function addNodes(program: Command): void {
         ['capstan node list', 'with the GPUs of each'],
         ['capstan node show gpu-1', 'every GPU, its health and the reason'],
         ['capstan node top --watch', 'what the GPUs do'],
+        ['capstan node forget-gpu gpu-1 --missing', 'after a GPU was replaced'],
         ['capstan node clean gpu-1', 'try again to remove what a former allocation left'],
         ['capstan node upgrade --all --wait', 'to the version of the control plane'],
         ['capstan node remove gpu-1', ''],
@@ -80,6 +81,7 @@ export function addNodes(program: Command): void {
   addArchive(node);
   addUpgrade(command);
   addStates(command);
+  addGpus(command);
   addCleaning(command);
   addLost(command);
   addAgent(program);
@@ -131,6 +133,26 @@ function addStates(command: (name: string, description: string) => Command): voi
     .action(async (name: string, flags: ConnectionFlags & { off?: boolean }) =>
       (await import('./commands/node-state.ts')).maintainNode(name, flags),
     );
+}
+
+function addGpus(command: (name: string, description: string) => Command): void {
+  command(
+    'expect-gpus <name> [uuid...]',
+    'Say which GPUs a machine should have, by default those that it has now. Others are then missing.',
+  )
+    .addOption(new Option('--off', 'expect none in particular'))
+    .action(async (name: string, uuids: readonly string[], flags: ConnectionFlags & { off?: boolean }) =>
+      (await import('./commands/node-gpus.ts')).expectGpus(name, uuids, flags),
+    );
+  command('forget-gpu <name> [uuid...]', 'Forget GPUs that were taken out of a machine for good.')
+    .addOption(new Option('--missing', 'all that are missing'))
+    .action(async (name: string, uuids: readonly string[], flags: ConnectionFlags & { missing?: boolean }) =>
+      (await import('./commands/node-gpus.ts')).forgetGpus(name, uuids, flags),
+    );
+  command('clear-gpu <name> <uuid...>', 'Declare GPUs well that were condemned for their errors.').action(
+    async (name: string, uuids: readonly string[], flags: ConnectionFlags) =>
+      (await import('./commands/node-gpus.ts')).clearGpus(name, uuids, flags),
+  );
 }
 
 function addCleaning(command: (name: string, description: string) => Command): void {

@@ -37,6 +37,7 @@ const parameters = {
   probeCommand: optional(taskFields.probeCommand),
   collectLogs: optional(taskFields.collectLogs),
   gpuInspect: optional(taskFields.gpuInspect),
+  gpuAccept: optional(taskFields.gpuAccept),
   nodeClean: optional(taskFields.nodeClean),
 } satisfies Readonly<Record<TaskField, unknown>>;
 

@@ -116,6 +116,17 @@ const gpuInspect = object('Looks at the GPUs of the node now, and reports them.'
 
 const deviceId = text('UUID of a GPU or a MIG instance.', { minLength: 1, maxLength: 128 });
 
+const gpuList = (description: string) => optional(list(description, deviceId, { minItems: 1, maxItems: 128 }));
+
+const gpuAccept = object(
+  'Accepts the GPUs of the node as they are.',
+  {
+    forget: gpuList('GPUs that were taken out of the machine for good. Those that are in it are refused.'),
+    clear: gpuList('Condemned GPUs that are well: errors until now do not count any more.'),
+  },
+  { rules: [{ rule: 'has(self.forget) || has(self.clear)', message: 'must have forget, clear or both' }] },
+);
+
 const nodeClean = object('Removes the traces of an allocation: processes, mounts, GPU memory and files. Reports everything that remains.', {
   allocation: text('Id of the allocation.', { minLength: 1, maxLength: 128 }),
   devices: optional(
@@ -137,6 +148,7 @@ export const taskFields = {
   probeCommand,
   collectLogs,
   gpuInspect,
+  gpuAccept,
   nodeClean,
 };
 
@@ -156,6 +168,7 @@ export const taskTypes = {
   'probe.command': 'probeCommand',
   'collect.logs': 'collectLogs',
   'gpu.inspect': 'gpuInspect',
+  'gpu.accept': 'gpuAccept',
   'node.clean': 'nodeClean',
 } as const satisfies Readonly<Record<string, TaskField>>;
 

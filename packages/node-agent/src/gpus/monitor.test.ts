@@ -142,15 +142,25 @@ describe('GpuMonitor', () => {
     await until(() => monitor.status().length === 1);
     monitor.expect([{ uuid: 'GPU-x' }]);
     expect(monitor.status()[1]!.health.state).toBe('Missing');
-    monitor.remove('GPU-x');
+    expect([uuid, 'GPU-x', 'GPU-y'].map((one) => monitor.isPresent(one))).toEqual([true, false, false]);
+    await monitor.forget('GPU-x');
     kernel.say(48);
     await until(() => monitor.status()[0]!.health.state === 'Failed');
-    monitor.wasReset(uuid);
-    expect(monitor.status()[0]!.health.state).toBe('Failed');
     await until(() => Date.now() > monitor.status()[0]!.health.since);
-    monitor.clear(uuid);
+    await monitor.clear(uuid);
     await until(() => monitor.status()[0]!.health.state === 'Healthy');
     expect(monitor.status()).toHaveLength(1);
+  });
+
+  test('has stored that a card was cleared when it says so, even if the card is not well yet', async () => {
+    const kernel = new Kernel();
+    await using monitor = await start({ kernelMessages: kernel });
+    await until(() => monitor.status().length === 1);
+    kernel.say(79);
+    await until(() => monitor.status()[0]!.health.state === 'Failed');
+    await monitor.clear(uuid);
+    const stored = JSON.parse(await readFile(join(folder, 'gpu-health.json'), 'utf8')) as { cards: { clearedAt: number }[] };
+    expect(stored.cards[0]!.clearedAt).toBeGreaterThan(0);
   });
 
   test('starts empty when its files are spoiled, and says so', async () => {

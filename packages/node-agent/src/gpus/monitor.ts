@@ -113,19 +113,21 @@ export class GpuMonitor implements AsyncDisposable {
     this.#track({ type: 'expected', at: this.#now(), gpus });
   }
 
-  /** A card has been reset. */
-  wasReset(uuid: string): void {
-    this.#track({ type: 'reset', at: this.#now(), uuid });
+  /** Whether the last report of its tools shows the card, be it well or not. */
+  isPresent(uuid: string): boolean {
+    return this.#book.cards.some((card) => card.uuid === uuid && card.presence === 'present');
   }
 
-  /** An owner declares a condemned card well. */
-  clear(uuid: string): void {
+  /** An owner declares a condemned card well: errors until now do not count any more. Resolves once that is stored. */
+  async clear(uuid: string): Promise<void> {
     this.#track({ type: 'cleared', at: this.#now(), uuid });
+    await this.#storeHealth();
   }
 
-  /** An owner has taken a card out of the machine. */
-  remove(uuid: string): void {
+  /** An owner has taken a card out of the machine. Resolves once that is stored. */
+  async forget(uuid: string): Promise<void> {
     this.#track({ type: 'removed', at: this.#now(), uuid });
+    await this.#storeHealth();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -186,14 +188,19 @@ export class GpuMonitor implements AsyncDisposable {
     const shown = { inventories, gpus: this.status() };
     if (sameJson(shown, this.#shown)) return;
     this.#shown = shown;
-    this.#write('gpu-health.json', () => Buffer.from(JSON.stringify(this.#book)));
+    void this.#storeHealth();
     this.#options.onChange?.(inventories, shown.gpus);
   }
 
   #store(): void {
     this.#storedAt = this.#now();
-    this.#write('gpu-health.json', () => Buffer.from(JSON.stringify(this.#book)));
+    void this.#storeHealth();
     this.#write('gpu-samples.bin', () => encodeHistory(this.#history));
+  }
+
+  async #storeHealth(): Promise<void> {
+    this.#write('gpu-health.json', () => Buffer.from(JSON.stringify(this.#book)));
+    await this.#writing;
   }
 
   /** Replaces a file in one step. A full disk costs the memory of a restart, not the agent. */

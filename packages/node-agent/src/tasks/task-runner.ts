@@ -26,7 +26,8 @@ import { watchTasks } from './task-watch.ts';
 import { artifactFetch } from './types/artifact-fetch.ts';
 import { collectLogs } from './types/collect-logs.ts';
 import { fileWrite } from './types/file-write.ts';
-import { type GpuInspector, gpuInspect } from './types/gpu-inspect.ts';
+import { type GpuBook, gpuAccept } from './types/gpu-accept.ts';
+import { gpuInspect } from './types/gpu-inspect.ts';
 import { type CleanOptions, nodeClean } from './types/node-clean.ts';
 import { packageEnsure } from './types/package-ensure.ts';
 import { probeCommand } from './types/probe-command.ts';
@@ -39,7 +40,7 @@ export interface TaskRunnerOptions {
   readonly client: Client;
   readonly node: string;
   readonly stateDirectory: string;
-  readonly gpus: GpuInspector & { readings(): readonly GpuReading[] };
+  readonly gpus: GpuBook & { readings(): readonly GpuReading[] };
   /** The allocations after which this node was cleaned. */
   readonly cleaned: CleanOptions['cleaned'];
   readonly backoff: BackoffOptions;
@@ -115,6 +116,7 @@ export class TaskRunner implements AsyncDisposable {
         probeCommand(scripts),
         collectLogs,
         gpuInspect(gpus),
+        gpuAccept(gpus),
         nodeClean({ directory: join(stateDirectory, 'allocations'), groups, gpus, cleaned }),
       ],
       report: (request, status, signal) => this.#reports.report(request, status, signal),

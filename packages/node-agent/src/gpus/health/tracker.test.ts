@@ -10,6 +10,10 @@ import { emptyBook, type HealthBook, type HealthEvent, healthOf, track } from '.
 const paces = { recovery: { observations: 3, milliseconds: 60_000 }, silence: { observations: 2, milliseconds: 30_000 } };
 const minute = 60_000;
 const eight = fixture('nvidia-h100x8/nvidia-smi-q.xml');
+/** Without the second card. */
+const seven = eight.replace('<attached_gpus>8', '<attached_gpus>7').replace(/\t<gpu id="00000000:43[\s\S]*?<\/gpu>\n/, '');
+/** The kernel says that a card has been reset. */
+const wasReset = 'GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)';
 const reportAt = (at: number, query = eight): GpuReport => parseNvidiaReport({ query, observedAt: at });
 const xid = (code: number, at: number, detail = ''): XidEvent[] =>
   parseXids(`[${(at / 1000).toFixed(6)}] NVRM: Xid (PCI:0000:43:00): ${code}, ${detail}`, { bootedAt: 0, now: at });
@@ -36,8 +40,7 @@ describe('reports', () => {
   });
 
   test('name a card that vanishes by uuid and bus, and wait until its return lasts', () => {
-    const without = eight.replace('<attached_gpus>8', '<attached_gpus>7').replace(/\t<gpu id="00000000:43[\s\S]*?<\/gpu>\n/, '');
-    const gone = follow(healthy, [report(2000, without)]);
+    const gone = follow(healthy, [report(2000, seven)]);
     expect(second(gone).health).toEqual({
       state: 'Missing',
       reason: 'Missing',
@@ -155,13 +158,15 @@ describe('Xids', () => {
   });
 
   test('that condemn hold until the machine has been restarted', () => {
-    const uuid = second(healthy).uuid;
     const condemned = follow(healthy, [
       { type: 'boot', at: 1, bootId: 'one' },
       { type: 'xids', at: 2000, xids: xid(79, 2000, 'GPU has fallen off the bus.') },
     ]);
     expect(second(condemned).health).toMatchObject({ state: 'Failed', reason: 'Xid79' });
-    const reset = follow(condemned, [{ type: 'reset', at: 3000, uuid }, ...[10, 2000, 4000].map((minutes) => report(minutes * minute))]);
+    const reset = follow(condemned, [
+      { type: 'xids', at: 3000, xids: xid(154, 3000, wasReset) },
+      ...[10, 2000, 4000].map((minutes) => report(minutes * minute)),
+    ]);
     expect(second(reset).health).toMatchObject({ state: 'Failed', reason: 'Xid79', since: 2000 });
     const restarted = follow(reset, [
       { type: 'boot', at: 5000 * minute, bootId: 'two' },
@@ -171,20 +176,13 @@ describe('Xids', () => {
   });
 
   test('that need a reset hold until the reset', () => {
-    const uuid = second(healthy).uuid;
     const stuck = follow(healthy, [
       { type: 'xids', at: 2000, xids: xid(119, 2000) },
       ...[10, 20, 30].map((minutes) => report(minutes * minute)),
     ]);
     expect(second(stuck).health).toMatchObject({ state: 'Failed', reason: 'Xid119' });
-    const reset = follow(stuck, [{ type: 'reset', at: 31 * minute, uuid }, ...[32, 33, 34].map((minutes) => report(minutes * minute))]);
-    expect(second(reset).health.state).toBe('Healthy');
     const told = follow(stuck, [
-      {
-        type: 'xids',
-        at: 31 * minute,
-        xids: xid(154, 31 * minute, 'GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)'),
-      },
+      { type: 'xids', at: 31 * minute, xids: xid(154, 31 * minute, wasReset) },
       ...[32, 33, 34].map((minutes) => report(minutes * minute)),
     ]);
     expect(second(told).health.state).toBe('Healthy');
@@ -196,8 +194,7 @@ describe('Xids', () => {
   });
 
   test('explain why a card is missing', () => {
-    const without = eight.replace('<attached_gpus>8', '<attached_gpus>7').replace(/\t<gpu id="00000000:43[\s\S]*?<\/gpu>\n/, '');
-    const gone = follow(healthy, [{ type: 'xids', at: 2000, xids: xid(79, 2000) }, report(3000, without)]);
+    const gone = follow(healthy, [{ type: 'xids', at: 2000, xids: xid(79, 2000) }, report(3000, seven)]);
     expect(second(gone).health).toMatchObject({ state: 'Missing', message: expect.stringContaining('before that: Xid 79') as string });
   });
 
@@ -235,13 +232,23 @@ describe('expected cards', () => {
   test('can be removed', () => {
     expect(healthOf(follow(healthy, [expected, { type: 'removed', at: 3000, uuid: 'GPU-x' }]))).toHaveLength(8);
   });
+
+  test('that were never seen go when nobody expects them any more, and others stay', () => {
+    const nothing: HealthEvent = { type: 'expected', at: 3000, gpus: [] };
+    expect(healthOf(follow(healthy, [expected, nothing]))).toEqual(healthOf(healthy));
+    const gone = follow(healthy, [expected, report(4000, seven)]);
+    expect(healthOf(follow(gone, [nothing])).map(({ health }) => health.state)).toEqual(
+      healthOf(gone)
+        .slice(0, 8)
+        .map(({ health }) => health.state),
+    );
+  });
 });
 
 describe('any history', () => {
-  const without = eight.replace('<attached_gpus>8', '<attached_gpus>7').replace(/\t<gpu id="00000000:43[\s\S]*?<\/gpu>\n/, '');
   const kinds = fc.constantFrom<(at: number) => HealthEvent>(
     (at) => report(at),
-    (at) => report(at, without),
+    (at) => report(at, seven),
     (at) => change(at, { recoveryAction: 'reset' }),
     (at) => ({ type: 'silence', at, source: 'nvidia', unreachable: [], why: 'x' }),
     (at) => ({ type: 'xids', at, xids: xid(31, at) }),

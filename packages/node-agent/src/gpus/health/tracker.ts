@@ -18,7 +18,6 @@ export type HealthEvent =
   | { readonly type: 'xids'; readonly at: number; readonly xids: readonly XidEvent[] }
   /** The cards that the owner says the machine has. */
   | { readonly type: 'expected'; readonly at: number; readonly gpus: readonly ExpectedGpu[] }
-  | { readonly type: 'reset'; readonly at: number; readonly uuid: string }
   /** An owner declares a card well, or takes one that is gone out of the list. */
   | { readonly type: 'cleared'; readonly at: number; readonly uuid: string }
   | { readonly type: 'removed'; readonly at: number; readonly uuid: string }
@@ -83,8 +82,6 @@ export function track(book: HealthBook, event: HealthEvent, options: TrackerOpti
       return claim({ ...book, unclaimed: [...book.unclaimed, ...event.xids] }, event.at, options);
     case 'expected':
       return trackExpected(book, event, options);
-    case 'reset':
-      return changeCards(book, (card) => (card.uuid === event.uuid ? advance({ ...card, resetAt: event.at }, event.at, options) : card));
     case 'cleared':
       return changeCards(book, (card) => (card.uuid === event.uuid ? advance({ ...card, clearedAt: event.at }, event.at, options) : card));
     case 'removed':
@@ -204,14 +201,19 @@ function trackXids(card: Card, { at, xids }: { at: number; xids: readonly XidEve
   return advance({ ...card, resetAt, xids: kept }, at, options);
 }
 
-/** Expected cards that were never seen are missing once a report of the machine has been whole; until then nothing is known. */
+/**
+ * Expected cards that were never seen are missing once a report of the machine has been whole; until then nothing is known. Those that are not expected any more
+ * are forgotten.
+ */
 function trackExpected(book: HealthBook, { at, gpus }: { at: number; gpus: readonly ExpectedGpu[] }, options: TrackerOptions): HealthBook {
-  const known = new Set(book.cards.map(({ uuid }) => uuid));
-  const hasReport = book.cards.some(({ presence, gpu }) => gpu !== undefined && presence === 'present');
+  const wanted = new Set(gpus.map(({ uuid }) => uuid));
+  const kept = book.cards.filter((card) => card.gpu !== undefined || card.source !== undefined || wanted.has(card.uuid));
+  const known = new Set(kept.map(({ uuid }) => uuid));
+  const hasReport = kept.some(({ presence, gpu }) => gpu !== undefined && presence === 'present');
   const added = gpus
     .filter(({ uuid }) => !known.has(uuid))
     .map((expected): Card => ({ ...newCard(expected, at), presence: hasReport ? 'missing' : 'silent' }));
-  return { ...book, cards: [...book.cards, ...added.map((card) => advance(card, at, options))] };
+  return { ...book, cards: [...kept, ...added.map((card) => advance(card, at, options))] };
 }
 
 function newCard({ uuid, pciBusId }: ExpectedGpu, at: number): Card {
