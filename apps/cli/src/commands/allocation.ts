@@ -1,7 +1,9 @@
 import { type Allocation, allocationKind, newObject } from '@capstan/api';
 import { type Client, isNotFound, type Resource } from '@capstan/client';
 import { Failure } from '../failure.ts';
+import { followChanges, tellTrouble } from '../following.ts';
 import { type Column, printList, printOne } from '../output.ts';
+import { watchObject } from '../units/watch.ts';
 import { workspaceClient } from '../workspaces/connection.ts';
 import { isMissingKind, onceServed } from '../workspaces/once-served.ts';
 import type { OutputFlags } from './offering.ts';
@@ -61,8 +63,8 @@ export async function listAllocations({ namespace, output, watch, ...flags }: Al
   const { items, metadata } = await served(client, () => resource.list());
   printList(items, { output, table, empty: 'No allocations. Order one with "capstan allocation create <name> --offering <offering>".' });
   if (watch !== true) return;
-  for await (const { type, object } of resource.watch({ resourceVersion: metadata.resourceVersion }))
-    if (type !== 'BOOKMARK') write(type === 'DELETED' ? `${object.metadata.name}: deleted` : lineOf(object));
+  const { resourceVersion } = metadata;
+  await followChanges(resource, { resourceVersion, items, lineOf: stateOf, nameOf: ({ metadata: { name = '' } }) => name, write });
 }
 
 export async function showAllocation(name: string, { namespace, output, watch, ...flags }: AllocationFlags): Promise<void> {
@@ -83,22 +85,21 @@ export async function deleteAllocation(name: string, { namespace, watch, ...flag
 
 /** Prints each new state, until one is the last or the allocation is deleted. */
 async function follow(resource: Resource<Allocation>, from: Allocation, isLast: (allocation: Allocation) => boolean): Promise<void> {
-  const { name = '', resourceVersion = '' } = from.metadata;
-  let printed = '';
-  for await (const { type, object } of resource.watch({ resourceVersion, fieldSelector: `metadata.name=${name}` })) {
-    if (type === 'DELETED') return write(`${name}: released and deleted`);
-    if (type === 'BOOKMARK') continue;
-    const line = lineOf(object);
+  const { name = '', uid } = from.metadata;
+  let printed = `${name}: ${stateOf(from)}`;
+  for await (const object of watchObject(resource, { name, uid, from, onTrouble: tellTrouble })) {
+    const line = `${name}: ${stateOf(object)}`;
     if (line !== printed) write((printed = line));
     if (isLast(object)) return;
   }
+  write(`${name}: released and deleted`);
 }
 
-function lineOf(allocation: Allocation): string {
+function stateOf(allocation: Allocation): string {
   const { metadata, status } = allocation;
   const phase = metadata.deletionTimestamp === undefined ? (status?.phase ?? 'Pending') : 'Releasing';
   const details = phase === 'Active' ? `on ${partsOf(allocation)}` : status?.message;
-  return `${metadata.name}: ${phase}${details === undefined ? '' : `, ${details}`}`;
+  return `${phase}${details === undefined ? '' : `, ${details}`}`;
 }
 
 async function existing<T>(name: string, answer: Promise<T>): Promise<T> {

@@ -1,8 +1,10 @@
 import { type GPUNode, gpuNodeKind, type NodeBooking, nodeBookingKind, platformWorkspace } from '@capstan/api';
-import { type Client, isNotFound } from '@capstan/client';
+import { type Client, isNotFound, type Resource } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import { allocationWords, isInPlatformHands } from '@capstan/fleet';
 import { Failure } from '../failure.ts';
+import { tellTrouble } from '../following.ts';
+import { watchObject } from '../units/watch.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -32,27 +34,34 @@ export async function drainNode(node: string, { wait, ...flags }: ConnectionFlag
   using client = workspaceClient(flags);
   await change(client, node, { unschedulable: true });
   write(`The node ${node} gets no new allocations.`);
-  const { left, resourceVersion } = await bookedOn(client, node);
-  write(remaining(node, left));
-  if (wait !== true || left.length === 0) return;
   const bookings = client.cluster(platformWorkspace).resource<NodeBooking>(nodeBookingKind);
-  for await (const { type, object } of bookings.watch({ resourceVersion, fieldSelector: `metadata.name=${node}` })) {
-    if (type === 'BOOKMARK') continue;
-    const now = type === 'DELETED' ? [] : namesIn(object.spec);
-    write(remaining(node, now));
-    if (now.length === 0) return;
+  if (wait === true) return untilFree(bookings, node, write);
+  const { left } = await bookedOn(client, node);
+  write(remaining(node, left));
+}
+
+/** Resolves when nothing is booked on the node, whatever happens to the connection meanwhile. Writes what is left whenever that changes. */
+export async function untilFree(bookings: Resource<NodeBooking>, node: string, tell: (line: string) => void): Promise<void> {
+  let told = '';
+  for await (const { spec } of watchObject(bookings, { name: node, onTrouble: tellTrouble })) {
+    const left = namesIn(spec);
+    const line = remaining(node, left);
+    if (line !== told) tell((told = line));
+    if (left.length === 0) return;
   }
+  // A node that never had an allocation has no booking.
+  tell(remaining(node, []));
 }
 
 /** The allocations that have something on a node, and those that have left something there. */
 export async function bookedOn(
   client: Client,
   node: string,
-): Promise<{ readonly left: readonly string[]; readonly owned: readonly string[]; readonly resourceVersion: string }> {
+): Promise<{ readonly left: readonly string[]; readonly owned: readonly string[] }> {
   const booking = await ignoring(client.cluster(platformWorkspace).resource<NodeBooking>(nodeBookingKind).get(node), isNotFound);
   const entries = booking?.spec.entries ?? [];
   const owned = entries.filter(({ state }) => !isInPlatformHands(state));
-  return { left: namesIn({ entries }), owned: namesIn({ entries: owned }), resourceVersion: booking?.metadata.resourceVersion ?? '' };
+  return { left: namesIn({ entries }), owned: namesIn({ entries: owned }) };
 }
 
 function namesIn({ entries }: NodeBooking['spec']): string[] {

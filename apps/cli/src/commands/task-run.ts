@@ -13,7 +13,9 @@ import {
 } from '@capstan/api';
 import { type Client, isNotFound } from '@capstan/client';
 import { Failure } from '../failure.ts';
+import { tellTrouble } from '../following.ts';
 import { findTask, tasksIn } from '../nodes/tasks.ts';
+import { watchObject } from '../units/watch.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 import { streamLog } from './task.ts';
 
@@ -103,12 +105,11 @@ async function hashOf(client: Client, script: string): Promise<string> {
 async function untilAccepted(client: Client, { name, node }: { readonly name: string; readonly node: string }): Promise<void> {
   const tasks = tasksIn(client).in(nodeNamespace(node));
   const isAccepted = ({ status }: NodeTask): boolean => status?.startedAt !== undefined || status?.finishedAt !== undefined;
-  const { items, metadata } = await tasks.list({ fieldSelector: `metadata.name=${name}` });
-  if (items.some(isAccepted)) return;
-  process.stderr.write(`Waiting for the node ${node}.\n`);
-  for await (const { type, object } of tasks.watch({ fieldSelector: `metadata.name=${name}`, resourceVersion: metadata.resourceVersion })) {
-    if (type === 'DELETED') throw new Failure('unexpected', `the task ${name} was deleted.`);
-    if (type !== 'BOOKMARK' && isAccepted(object)) return;
+  let isTold = false;
+  for await (const task of watchObject(tasks, { name, onTrouble: tellTrouble })) {
+    if (isAccepted(task)) return;
+    if (!isTold) process.stderr.write(`Waiting for the node ${node}.\n`);
+    isTold = true;
   }
-  throw new Failure('unexpected', `the server ended the watch of the task ${name}. Follow it with "capstan task logs ${name} --follow".`);
+  throw new Failure('unexpected', `the task ${name} was deleted.`);
 }

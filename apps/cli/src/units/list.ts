@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { GPUUnit } from '@capstan/api';
-import { isExpired } from '@capstan/client';
 import { humanDuration } from '@capstan/machinery';
+import { followChanges } from '../following.ts';
 import { type Column, printList, printNames } from '../output.ts';
 import { isOver, membersOf, phaseOf } from './state.ts';
-import { answered, isPassing, openUnits, type UnitOutputFlags, type Units } from './units.ts';
+import { answered, openUnits, type UnitOutputFlags } from './units.ts';
 
 export interface ListFlags extends UnitOutputFlags {
   readonly all?: boolean;
@@ -58,38 +57,17 @@ export async function listUnits({ all, watch, output, ...flags }: ListFlags): Pr
       : 'No units. Start one with "capstan run -- COMMAND".';
   if (output === 'name') printNames(shown, 'gpuunit.compute.capstan.dev');
   else printList(shown, { output, table: unitTable, empty });
-  if (watch === true) await followChanges(units, items, metadata.resourceVersion);
-}
-
-/** Prints a line for each change, for as long as the user likes. */
-async function followChanges(units: Units, items: readonly GPUUnit[], resourceVersion: string): Promise<never> {
-  const lines = new Map(items.map((unit) => [unit.metadata.name ?? '', changeOf(unit)]));
-  const tell = (name: string, line: string): void => {
-    if (lines.get(name) !== line) process.stdout.write(`${line}\n`);
-    lines.set(name, line);
-  };
-  for (let from: string | undefined = resourceVersion; ; ) {
-    try {
-      if (from === undefined) {
-        const again = await units.resource.list();
-        for (const unit of again.items) tell(unit.metadata.name ?? '', changeOf(unit));
-        from = again.metadata.resourceVersion;
-      }
-      for await (const { type, object } of units.resource.watch({ resourceVersion: from, allowWatchBookmarks: true })) {
-        from = object.metadata.resourceVersion ?? from;
-        const { name = '' } = object.metadata;
-        if (type === 'DELETED') tell(name, `${name}: deleted`);
-        else if (type !== 'BOOKMARK') tell(name, changeOf(object));
-      }
-    } catch (error) {
-      if (!isPassing(error) && !isExpired(error)) throw error;
-      from = undefined;
-      await sleep(1_000);
-    }
-  }
+  if (watch !== true) return;
+  await followChanges(units.resource, {
+    resourceVersion: metadata.resourceVersion,
+    items,
+    lineOf: changeOf,
+    nameOf: ({ metadata: { name = '' } }) => name,
+    write: (line) => void process.stdout.write(`${line}\n`),
+  });
 }
 
 function changeOf(unit: GPUUnit): string {
   const { message } = unit.status ?? {};
-  return `${unit.metadata.name}: ${phaseOf(unit)}${message === undefined || message === '' ? '' : `, ${message}`}`;
+  return `${phaseOf(unit)}${message === undefined || message === '' ? '' : `, ${message}`}`;
 }

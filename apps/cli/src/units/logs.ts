@@ -1,5 +1,6 @@
 import { ApiError } from '@capstan/client';
 import { Failure } from '../failure.ts';
+import { tellTrouble } from '../following.ts';
 import { isOver, lastLinesOf, progressOf } from './state.ts';
 import { UnitLog } from './streams/log.ts';
 import { findUnit, openUnits, type UnitFlags } from './units.ts';
@@ -20,18 +21,21 @@ export async function printLogs(name: string, { follow, previous, since, tail, t
   const from = since === undefined ? undefined : new Date(Date.now() - millisecondsIn(since));
   using units = openUnits(flags);
   let unit = await findUnit(units, name);
-  const onTrouble = (reason: string | undefined): void =>
-    complain(reason === undefined ? 'Connected again.' : `The connection was lost (${reason}). Reconnecting…`);
   if (follow === true && previous !== true && unit.status?.startedAt === undefined && !isOver(unit)) {
     complain(`${progressOf(unit)}.`);
-    unit = (await unitUntil(units, { name, onTrouble }, (seen) => seen.status?.startedAt !== undefined || isOver(seen))) ?? unit;
+    unit =
+      (await unitUntil(units, { name, onTrouble: tellTrouble }, (seen) => seen.status?.startedAt !== undefined || isOver(seen))) ?? unit;
   }
-  const log = new UnitLog({ units, name }, { follow, previous, since: from, tail, timestamps, onTrouble });
+  const log = new UnitLog({ units, name }, { follow, previous, since: from, tail, timestamps, onTrouble: tellTrouble });
   try {
     await log.read();
     while (follow === true && previous !== true) {
       const runs = unit.status?.restarts ?? 0;
-      const next = await unitUntil(units, { name, onTrouble }, (seen) => isOver(seen) || (seen.status?.restarts ?? 0) !== runs);
+      const next = await unitUntil(
+        units,
+        { name, onTrouble: tellTrouble },
+        (seen) => isOver(seen) || (seen.status?.restarts ?? 0) !== runs,
+      );
       if (next === undefined || isOver(next)) return;
       unit = next;
       await log.read();
