@@ -46,6 +46,7 @@ interface Agent extends AsyncDisposable {
 }
 
 interface More {
+  readonly concurrency?: number;
   readonly types?: readonly TaskType[];
   readonly online?: () => boolean;
   readonly claim?: () => Promise<'claimed' | 'taken'>;
@@ -70,6 +71,7 @@ async function startAgent(more: More = {}): Promise<Agent> {
       while (more.online?.() === false) await sleep(10, undefined, { signal });
       reports.push(status);
     },
+    ...(more.concurrency !== undefined && { concurrency: more.concurrency }),
     now: async () => clock,
     onError: more.onError ?? ((error) => expect.fail(String(error))),
     ...(more.claim && { claim: more.claim }),
@@ -228,6 +230,66 @@ describe('the life of a task', () => {
     await using agent = await startAgent();
     await agent.engine.accept(request({ type: 'node.clean' }));
     expect(await outcome(agent)).toMatchObject({ phase: 'Failed', error: { code: 'UnknownType', userFixable: true, retryable: false } });
+  });
+});
+
+describe('tasks that wait for each other', () => {
+  /** A task that runs until the test says so. */
+  function held(rest: Pick<TaskType, 'name' | 'field'> & Partial<TaskType>) {
+    const gates: (() => void)[] = [];
+    const type: TaskType = {
+      afterCrash: 'rerun',
+      check: async () => false,
+      run: (_parameters, { signal }) =>
+        new Promise((resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason));
+          gates.push(() => resolve({}));
+        }),
+      ...rest,
+    };
+    return { type, gates };
+  }
+  const inspect = (uid: string): TaskRequest => ({ ...request({ type: 'gpu.inspect', gpuInspect: { deep: false } }), uid, name: uid });
+
+  test('say which ones, and cleaning has a place of its own', async () => {
+    const long = held({ name: 'gpu.inspect', field: 'gpuInspect' });
+    const clean = held({ name: 'node.clean', field: 'nodeClean', hasOwnPlace: true });
+    await using agent = await startAgent({ types: [long.type, clean.type], concurrency: 1 });
+    await agent.engine.accept(inspect('first'));
+    await until(() => long.gates.length === 1);
+    await agent.engine.accept(inspect('second'));
+    expect(await until(() => agent.reports.find(({ step }) => step))).toEqual({
+      phase: 'Pending',
+      attempt: 1,
+      step: 'waiting for the task first',
+    });
+    const cleaning = (uid: string): TaskRequest => ({ ...request({ type: 'node.clean', nodeClean: { allocation: 'a' } }), uid, name: uid });
+    await agent.engine.accept(cleaning('third'));
+    await until(() => clean.gates.length === 1);
+    await agent.engine.accept(cleaning('fourth'));
+    await until(() => agent.reports.some(({ step }) => step === 'waiting for one of the tasks first, third'));
+    clean.gates[0]!();
+    await until(() => clean.gates.length === 2);
+    clean.gates[1]!();
+    await until(() => agent.reports.filter(({ phase }) => phase === 'Succeeded').length === 2);
+    expect(long.gates).toHaveLength(1);
+    long.gates[0]!();
+    await until(() => long.gates.length === 2);
+    long.gates[1]!();
+    await until(() => agent.reports.filter(({ phase }) => phase === 'Succeeded').length === 4);
+  });
+
+  test('say which one excludes them', async () => {
+    const long = held({ name: 'gpu.inspect', field: 'gpuInspect', exclusive: 'packages' });
+    await using agent = await startAgent({ types: [long.type] });
+    await agent.engine.accept(inspect('first'));
+    await until(() => long.gates.length === 1);
+    await agent.engine.accept(inspect('second'));
+    await until(() => agent.reports.some(({ step }) => step === 'waiting for the task first: both need the packages of the node'));
+    await agent.engine.accept({ ...inspect('second'), spec: { ...inspect('second').spec, cancelled: true } });
+    expect(await outcome(agent)).toMatchObject({ phase: 'Cancelled' });
+    long.gates[0]!();
+    await until(() => agent.reports.some(({ phase }) => phase === 'Succeeded'));
   });
 });
 

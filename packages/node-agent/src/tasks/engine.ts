@@ -28,7 +28,7 @@ export interface EngineOptions {
   readonly now: () => Promise<Moment>;
   /** In milliseconds: how soon the journal is tried again when it cannot be written, such as on a full disk. */
   readonly journalRetry?: number;
-  /** How many tasks run at once. */
+  /** How many tasks run at once, besides one in the place of its own. */
   readonly concurrency?: number;
   readonly onError: (error: unknown) => void;
   /** Called before the output of a deleted task is deleted here. */
@@ -36,6 +36,9 @@ export interface EngineOptions {
   /** Called once when an attempt begins, and once when it ends. */
   readonly onProgress?: (request: TaskRequest, status: NodeTaskStatus) => void;
 }
+
+/** In characters. */
+const longestStep = 256;
 
 interface Attempt {
   readonly request: TaskRequest;
@@ -183,12 +186,34 @@ export class TaskEngine implements AsyncDisposable {
         throw new TaskFailure('UnknownType', `this agent has no tasks of type ${attempt.request.spec.type}; upgrade the agent`);
       if (record.since !== undefined && type.afterCrash === 'ask')
         throw new TaskFailure('Interrupted', 'the agent ended while the task ran; check the node, then raise spec.attempt to run it again');
-      using _place = await this.#places.take(type.exclusive, AbortSignal.any([attempt.abort.signal, this.#stopped.signal]));
+      using _place = await this.#place(type, attempt, record);
       return await this.#perform(type, { key, attempt, record });
     } catch (error) {
       if (this.#stopped.signal.aborted) return undefined;
       return failed(asFailure(error), await this.#wallTime());
     }
+  }
+
+  /** Waits for its turn. The status says what it waits for. */
+  async #place(type: TaskType, attempt: Attempt, { since }: JournalRecord): Promise<Disposable> {
+    const { exclusive, hasOwnPlace } = type;
+    const { request, abort } = attempt;
+    const signal = AbortSignal.any([abort.signal, this.#stopped.signal]);
+    const status = since === undefined ? this.#statusBefore(attempt) : this.#statusNow(attempt, since);
+    let hasWaited = false;
+    const place = await this.#places.take({ name: request.name, exclusive, hasOwnPlace }, signal, (why) => {
+      hasWaited = true;
+      this.#reportSoon(request, { ...status, step: why.slice(0, longestStep) }, signal);
+    });
+    if (hasWaited && since !== undefined) this.#reportSoon(request, status, signal);
+    return place;
+  }
+
+  /** Reports something that nothing waits for. */
+  #reportSoon(request: TaskRequest, status: NodeTaskStatus, signal: AbortSignal): void {
+    this.#options.report(request, status, signal).catch((error: unknown) => {
+      if (!signal.aborted) this.#options.onError(error);
+    });
   }
 
   async #perform(
@@ -238,7 +263,7 @@ export class TaskEngine implements AsyncDisposable {
           const step = `waiting, because the node cannot write its journal: ${error instanceof Error ? error.message : String(error)}`;
           const since = entry.state === 'running' ? entry.since : journal.records.get(entry.key)?.since;
           const status = since === undefined ? this.#statusBefore(attempt) : this.#statusNow(attempt, since);
-          report(attempt.request, { ...status, step: step.slice(0, 256) }, either).catch(() => {});
+          report(attempt.request, { ...status, step: step.slice(0, longestStep) }, either).catch(() => {});
         }
         await sleep(journalRetry, undefined, { signal: either }).catch(() => either.throwIfAborted());
       }
@@ -247,18 +272,14 @@ export class TaskEngine implements AsyncDisposable {
 
   #context(key: string, attempt: Attempt, since: Moment): TaskContext {
     const { request, abort } = attempt;
-    const { processes, outputs, report, onError, secrets = noSecrets } = this.#options;
+    const { processes, outputs, secrets = noSecrets } = this.#options;
     const { secret } = request.spec;
     const signal = AbortSignal.any([abort.signal, this.#stopped.signal]);
     return {
       id: key,
       signal,
       processes,
-      step: (step) => {
-        report(request, { ...this.#statusNow(attempt, since), step: step.slice(0, 256) }, signal).catch((error: unknown) => {
-          if (!signal.aborted) onError(error);
-        });
-      },
+      step: (step) => this.#reportSoon(request, { ...this.#statusNow(attempt, since), step: step.slice(0, longestStep) }, signal),
       print: (text) => outputs.append(key, text),
       outputIn: (file) => outputs.redirect(key, file),
       reveal: revealing(secret, () => secrets.read(secret ?? '', signal)),

@@ -58,6 +58,8 @@ export interface TaskType<F extends TaskField = TaskField> {
   readonly afterCrash: 'resume' | 'rerun' | 'ask';
   /** Tasks with the same word run one after the other. */
   readonly exclusive?: string;
+  /** Whether a place is kept for it, so that it does not wait until long tasks have ended. One task at a time has it. */
+  readonly hasOwnPlace?: boolean;
   /** Whether there is nothing to do. Must not change anything. */
   check(parameters: TaskParameters<F>, context: TaskContext): Promise<boolean>;
   run(parameters: TaskParameters<F>, context: TaskContext): Promise<TaskResult>;

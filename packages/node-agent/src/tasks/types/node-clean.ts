@@ -35,6 +35,8 @@ export function nodeClean(options: CleanOptions): TaskType {
     name: 'node.clean',
     field: 'nodeClean',
     afterCrash: 'rerun',
+    // Devices wait for it, and so do those who ordered them.
+    hasOwnPlace: true,
     // Most allocations end their own work, and leave nothing.
     async check(parameters) {
       if (!(await isUntouched(parameters, options))) return false;
