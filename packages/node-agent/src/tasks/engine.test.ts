@@ -39,6 +39,8 @@ beforeEach(() => {
   clock = started;
 });
 
+const inspecting = { name: 'gpu.inspect', field: 'gpuInspect', afterCrash: 'rerun' } as const;
+
 interface Agent extends AsyncDisposable {
   readonly engine: TaskEngine;
   readonly reports: NodeTaskStatus[];
@@ -156,6 +158,16 @@ describe('the life of a task', () => {
     expect(await processesOf(keyOf(wanted), undefined)).toEqual([]);
   });
 
+  test('the deadline ends it also while it looks whether there is anything to do, and cancelling does', async () => {
+    const stuck: TaskType = { ...inspecting, check: () => new Promise(() => {}), run: async () => ({}) };
+    await using agent = await startAgent({ types: [stuck] });
+    const wanted = request({ type: 'gpu.inspect', deadline: '100ms', gpuInspect: { deep: false } });
+    await agent.engine.accept(wanted);
+    expect(await outcome(agent)).toMatchObject({ phase: 'Failed', error: { code: 'DeadlineExceeded' } });
+    await agent.engine.accept({ ...wanted, attempt: 2, spec: { ...wanted.spec, deadline: '1h', cancelled: true } });
+    await until(() => agent.reports.some(({ phase }) => phase === 'Cancelled'));
+  });
+
   test('cancelling kills everything that it started', async () => {
     await using agent = await startAgent();
     const wanted = request({ type: 'process.run', processRun: { script: script('tree', 'sleep 600 & sleep 600 & wait') } });
@@ -233,64 +245,22 @@ describe('the life of a task', () => {
   });
 });
 
-describe('tasks that wait for each other', () => {
-  /** A task that runs until the test says so. */
-  function held(rest: Pick<TaskType, 'name' | 'field'> & Partial<TaskType>) {
-    const gates: (() => void)[] = [];
-    const type: TaskType = {
-      afterCrash: 'rerun',
-      check: async () => false,
-      run: (_parameters, { signal }) =>
-        new Promise((resolve, reject) => {
-          signal.addEventListener('abort', () => reject(signal.reason));
-          gates.push(() => resolve({}));
-        }),
-      ...rest,
-    };
-    return { type, gates };
-  }
-  const inspect = (uid: string): TaskRequest => ({ ...request({ type: 'gpu.inspect', gpuInspect: { deep: false } }), uid, name: uid });
-
-  test('say which ones, and cleaning has a place of its own', async () => {
-    const long = held({ name: 'gpu.inspect', field: 'gpuInspect' });
-    const clean = held({ name: 'node.clean', field: 'nodeClean', hasOwnPlace: true });
-    await using agent = await startAgent({ types: [long.type, clean.type], concurrency: 1 });
-    await agent.engine.accept(inspect('first'));
-    await until(() => long.gates.length === 1);
-    await agent.engine.accept(inspect('second'));
-    expect(await until(() => agent.reports.find(({ step }) => step))).toEqual({
-      phase: 'Pending',
-      attempt: 1,
-      step: 'waiting for the task first',
-    });
-    const cleaning = (uid: string): TaskRequest => ({ ...request({ type: 'node.clean', nodeClean: { allocation: 'a' } }), uid, name: uid });
-    await agent.engine.accept(cleaning('third'));
-    await until(() => clean.gates.length === 1);
-    await agent.engine.accept(cleaning('fourth'));
-    await until(() => agent.reports.some(({ step }) => step === 'waiting for one of the tasks first, third'));
-    clean.gates[0]!();
-    await until(() => clean.gates.length === 2);
-    clean.gates[1]!();
-    await until(() => agent.reports.filter(({ phase }) => phase === 'Succeeded').length === 2);
-    expect(long.gates).toHaveLength(1);
-    long.gates[0]!();
-    await until(() => long.gates.length === 2);
-    long.gates[1]!();
-    await until(() => agent.reports.filter(({ phase }) => phase === 'Succeeded').length === 4);
-  });
-
-  test('say which one excludes them', async () => {
-    const long = held({ name: 'gpu.inspect', field: 'gpuInspect', exclusive: 'packages' });
-    await using agent = await startAgent({ types: [long.type] });
-    await agent.engine.accept(inspect('first'));
-    await until(() => long.gates.length === 1);
-    await agent.engine.accept(inspect('second'));
-    await until(() => agent.reports.some(({ step }) => step === 'waiting for the task first: both need the packages of the node'));
-    await agent.engine.accept({ ...inspect('second'), spec: { ...inspect('second').spec, cancelled: true } });
-    expect(await outcome(agent)).toMatchObject({ phase: 'Cancelled' });
-    long.gates[0]!();
-    await until(() => agent.reports.some(({ phase }) => phase === 'Succeeded'));
-  });
+test('a task that waits for others says for which, and cleaning does not wait for them', async () => {
+  const gate = Promise.withResolvers<object>();
+  const long: TaskType = { ...inspecting, check: async () => false, run: () => gate.promise };
+  const clean: TaskType = { ...long, name: 'node.clean', field: 'nodeClean', hasOwnPlace: true, run: async () => ({}) };
+  await using agent = await startAgent({ types: [long, clean], concurrency: 1 });
+  const inspect = (name: string) =>
+    agent.engine.accept({ ...request({ type: 'gpu.inspect', gpuInspect: { deep: false } }), uid: name, name });
+  await inspect('first');
+  await until(() => agent.reports.some(({ phase }) => phase === 'Running'));
+  await inspect('second');
+  const waiting = await until(() => agent.reports.find(({ step }) => step));
+  expect(waiting).toEqual({ phase: 'Pending', attempt: 1, step: 'waiting for the task first' });
+  await agent.engine.accept(request({ type: 'node.clean', nodeClean: { allocation: 'a' } }));
+  expect(await outcome(agent)).toMatchObject({ phase: 'Succeeded' });
+  gate.resolve({});
+  await until(() => agent.reports.filter(({ phase }) => phase === 'Succeeded').length === 3);
 });
 
 describe('an agent that restarts', () => {

@@ -228,7 +228,8 @@ export class TaskEngine implements AsyncDisposable {
     const context = this.#context(key, attempt, since);
     abort.signal.throwIfAborted();
     if (record.since === undefined || type.afterCrash === 'rerun') {
-      if (await type.check(parameters as never, context)) return { ...succeeded(await this.#wallTime()), skipped: true };
+      if (await orAborted(type.check(parameters as never, context), deadline.signal))
+        return { ...succeeded(await this.#wallTime()), skipped: true };
       abort.signal.throwIfAborted();
     }
     if (record.since === undefined) {
@@ -351,15 +352,23 @@ function failed(failure: TaskFailure, finishedAt: string): TaskOutcome {
 }
 
 /** A type that ignores its signal does not hold up the others. */
-async function untilAborted(work: Promise<TaskResult>, signal: AbortSignal): Promise<TaskResult> {
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   work.catch(() => {});
-  const given = new Promise<never>((_resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
+  const given = Promise.withResolvers<never>();
+  const abort = (): void => given.reject(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
   try {
-    return await Promise.race([work, given]);
+    return await Promise.race([work, given.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** The same for the work itself, which may have processes to end. */
+async function untilAborted(work: Promise<TaskResult>, signal: AbortSignal): Promise<TaskResult> {
+  try {
+    return await orAborted(work, signal);
   } catch (error) {
     // Tasks end their processes before they reject, which takes a moment, and may say more about that.
     const last = signal.aborted ? await Promise.race([work.catch((reason: unknown) => reason), longestKill()]) : undefined;

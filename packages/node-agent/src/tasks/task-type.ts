@@ -60,7 +60,7 @@ export interface TaskType<F extends TaskField = TaskField> {
   readonly exclusive?: string;
   /** Whether a place is kept for it, so that it does not wait until long tasks have ended. One task at a time has it. */
   readonly hasOwnPlace?: boolean;
-  /** Whether there is nothing to do. Must not change anything. */
+  /** Whether there is nothing to do. Must not change anything. Not waited for once the time of the task is over. */
   check(parameters: TaskParameters<F>, context: TaskContext): Promise<boolean>;
   run(parameters: TaskParameters<F>, context: TaskContext): Promise<TaskResult>;
 }

@@ -19,10 +19,10 @@ type Parameters = TaskParameters<'serviceEnsure'>;
 
 /** Services with a command or a script belong to the agent. Others are units that the machine already has. */
 export function serviceEnsure({ services, scripts, hasSystemd }: ServiceOptions): TaskType {
-  const unit = async (...args: string[]): Promise<boolean> => {
+  const unit = async (signal: AbortSignal, ...args: string[]): Promise<boolean> => {
     if (!hasSystemd)
       throw new TaskFailure('NotSupported', 'systemd does not run on this machine, so a service needs a command or a script');
-    return execute('systemctl', args).then(
+    return execute('systemctl', args, { signal, killSignal: 'SIGKILL' }).then(
       () => true,
       () => false,
     );
@@ -43,14 +43,14 @@ export function serviceEnsure({ services, scripts, hasSystemd }: ServiceOptions)
     exclusive: 'services',
     async check(parameters, context) {
       const { name, state } = parameters;
-      if (!belongsToAgent(parameters)) return (await unit('is-active', '--quiet', name)) === (state === 'running');
+      if (!belongsToAgent(parameters)) return (await unit(context.signal, 'is-active', '--quiet', name)) === (state === 'running');
       return services.is(name, state === 'running' ? await specOf(parameters, context) : undefined);
     },
     async run(parameters, context) {
       const { name, state } = parameters;
       context.step(state === 'running' ? `starting ${name}` : `stopping ${name}`);
       if (!belongsToAgent(parameters)) {
-        if (!(await unit(state === 'running' ? 'start' : 'stop', name)))
+        if (!(await unit(context.signal, state === 'running' ? 'start' : 'stop', name)))
           throw new TaskFailure(
             'CommandFailed',
             `systemctl could not ${state === 'running' ? 'start' : 'stop'} ${name}; collect.logs can read its journal`,
