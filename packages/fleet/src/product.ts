@@ -10,7 +10,7 @@ import {
   nodeVolumeKind,
 } from '@capstan/api';
 import type { PolicyRule, Product } from '@capstan/platform';
-import { cleaning } from './cleaning/controller.ts';
+import { type CleaningOptions, cleaning } from './cleaning/controller.ts';
 import { name as cleaningName, rules as cleaningRules } from './cleaning/registration.ts';
 import { leaseKind, type NodeOptions, nodes } from './nodes/controller.ts';
 import { reservations } from './reservations/controller.ts';
@@ -29,7 +29,7 @@ const rules: readonly PolicyRule[] = [
 ];
 
 /** The machines of the platform and the work on them. Tenants see none of it. */
-export function fleetProduct(options: NodeOptions = {}): Product {
+export function fleetProduct(options: NodeOptions & CleaningOptions = {}): Product {
   return {
     name: 'fleet',
     kinds: [

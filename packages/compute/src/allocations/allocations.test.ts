@@ -25,7 +25,7 @@ import {
 } from '@capstan/api';
 import { clusterOf, isNotFound } from '@capstan/client';
 import { findCondition, ignoring } from '@capstan/controller';
-import { fleet as wholeFleet } from '@capstan/fleet';
+import { fleetProduct, fleet as wholeFleet } from '@capstan/fleet';
 import { makeNodeNamespace, pretendAgents } from '@capstan/fleet/testing';
 import type { JsonObject } from '@capstan/machinery';
 import type { Product } from '@capstan/platform';
@@ -373,6 +373,22 @@ describe('allocations', () => {
       patiently,
     );
   });
+});
+
+test('a node that could not be cleaned is cleaned again by itself', async () => {
+  const patient = fleetProduct({ cleaningRetry: { base: 100, max: 100 } });
+  await cloud.replaceProducts([{ ...patient, controllers: patient.controllers.filter(({ name }) => name !== 'nodes') }, compute]);
+  await makePool('retried');
+  remaining.set('retried-0', '/data: is still mounted');
+  await order('retried-a', { offering: 'retried' });
+  await active('retried-a');
+  await of().delete('retried-a');
+  const tasks = cloud.platform.resource<NodeTask>(nodeTaskKind).in('node-retried-0');
+  await vi.waitFor(async () => expect((await tasks.list()).items[0]?.spec.attempt).toBeGreaterThan(2), patiently);
+  expect(await entriesOn('retried-0')).toMatchObject([{ state: 'Cleaning' }]);
+  remaining.clear();
+  await vi.waitFor(async () => expect(await entriesOn('retried-0')).toEqual([]), patiently);
+  await cloud.replaceProducts([fleet, compute]);
 });
 
 describe('a scheduler', () => {

@@ -12,6 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { cleanCondition } from './condition.ts';
 import { leftovers } from './leftovers.ts';
 import { givenUp, nextEntries, usedBy, withoutGivenUp } from './next-entries.ts';
+import { Retries } from './retries.ts';
 import { type Outcome, outcomeOf, taskFor, taskName } from './task.ts';
 
 const entry = (name: string, state: BookingState, devices = [`${name}-gpu`]): BookingEntry => ({
@@ -133,6 +134,56 @@ describe('the condition Clean', () => {
     { what: 'is absent on nodes that never had a problem', of: node('True'), cleaned: [], condition: undefined },
   ])('$what', ({ of, cleaned, condition }) => {
     expect(cleanCondition(of, cleaned)).toEqual(condition);
+  });
+});
+
+describe('a cleaning that has failed', () => {
+  const one = entry('a', 'Cleaning');
+  const task = (attempt: number, status: Partial<NodeTaskStatus> = {}): NodeTask =>
+    taskOf(one, ended('Failed', { attempt, error: failure('/data: is still mounted'), ...status }), { attempt });
+  const make = () => {
+    const clock = { now: 0 };
+    return { clock, retries: new Retries({ backoff: { base: 60, max: 200 }, now: () => clock.now }) };
+  };
+  const names = (tasks: readonly NodeTask[]) => tasks.map(({ spec }) => spec.attempt);
+
+  it('is tried again after a while that grows up to a limit', () => {
+    const { clock, retries } = make();
+    for (const [attempt, delay] of [
+      [1, 60],
+      [2, 120],
+      [3, 200],
+      [4, 200],
+    ] as const) {
+      expect(retries.look('n1', [task(attempt)])).toEqual({ due: [], wait: delay });
+      clock.now += delay - 1;
+      expect(retries.look('n1', [task(attempt)])).toEqual({ due: [], wait: 1 });
+      clock.now += 1;
+      expect(names(retries.look('n1', [task(attempt)]).due)).toEqual([attempt]);
+    }
+  });
+
+  it('waits anew if it fails again after a success, and apart from those of other nodes', () => {
+    const { clock, retries } = make();
+    retries.look('n1', [task(1)]);
+    clock.now = 50;
+    retries.look('n2', [task(1)]);
+    retries.look('n1', []);
+    clock.now = 70;
+    expect(retries.look('n1', [task(1)])).toEqual({ due: [], wait: 60 });
+    expect(retries.look('n2', [task(1)])).toEqual({ due: [], wait: 40 });
+  });
+
+  it.each([
+    ['was cancelled', task(1, { phase: 'Cancelled', error: { ...failure('cancelled'), code: 'Cancelled' } })],
+    ['may have been interrupted anywhere', task(1, { phase: 'Unknown', error: { ...failure('x'), code: 'Interrupted' } })],
+    ['cannot succeed', task(1, { error: { ...failure('not permitted'), retryable: false } })],
+    ['was tried as often as a task can be', task(1000)],
+  ])('is left to people if it %s', (_what, failed) => {
+    const { clock, retries } = make();
+    expect(retries.look('n1', [failed])).toEqual({ due: [], wait: undefined });
+    clock.now = 10_000_000;
+    expect(retries.look('n1', [failed])).toEqual({ due: [], wait: undefined });
   });
 });
 

@@ -13,18 +13,21 @@ import {
   nodeTaskKind,
   nodeUnitKind,
 } from '@capstan/api';
-import { type Client, type Informer, isAlreadyExists, isNotFound } from '@capstan/client';
-import { type Controller, controller, done, ignoring, isDeleting, type Predicate } from '@capstan/controller';
-import type { JsonObject } from '@capstan/machinery';
+import { type Client, type Informer, isAlreadyExists, isConflict, isNotFound } from '@capstan/client';
+import { type Controller, controller, done, ignoring, isDeleting, type Predicate, requeueAfter } from '@capstan/controller';
+import type { BackoffLimits, JsonObject } from '@capstan/machinery';
 import { reportCondition } from '../nodes/condition.ts';
 import { cleanCondition } from './condition.ts';
 import { leftovers } from './leftovers.ts';
 import { givenUp, nextEntries, usedBy, withoutGivenUp } from './next-entries.ts';
 import { name as controllerName } from './registration.ts';
-import { taskFor } from './task.ts';
+import { Retries } from './retries.ts';
+import { taskFor, taskName } from './task.ts';
 
 export interface CleaningOptions {
   readonly now?: () => number;
+  /** How long after a failure a cleaning is tried again, in milliseconds. */
+  readonly cleaningRetry?: BackoffLimits;
 }
 
 interface Copies {
@@ -37,7 +40,8 @@ const onlyCleaning = { labelSelector: cleaningLabel };
 const byNamespace = 'namespace';
 
 /** Cleans nodes between two owners of the same devices: with a task for each entry that its owner has given up. */
-export function cleaning({ now = Date.now }: CleaningOptions = {}): Controller<NodeBooking, Copies> {
+export function cleaning({ now = Date.now, cleaningRetry }: CleaningOptions = {}): Controller<NodeBooking, Copies> {
+  const retries = new Retries({ backoff: cleaningRetry, now });
   return controller(controllerName)
     .for<NodeBooking>(nodeBookingKind)
     .reads((informers): Copies => {
@@ -53,6 +57,7 @@ export function cleaning({ now = Date.now }: CleaningOptions = {}): Controller<N
     .reconcile(async ({ key: { name }, object: booking, copies, client, wrote }) => {
       const node = copies.nodes.get({ name });
       if (node === undefined) {
+        retries.look(name, []);
         if (booking !== undefined) await freeOn(client, booking);
         return done;
       }
@@ -85,8 +90,25 @@ export function cleaning({ now = Date.now }: CleaningOptions = {}): Controller<N
             .delete(metadata.name ?? ''),
           isNotFound,
         );
-      return done;
+      const failed = new Set(cleaned.filter(({ outcome }) => outcome.kind === 'failed').map(({ entry }) => taskName(entry)));
+      const { due, wait } = retries.look(
+        name,
+        tasks.filter(({ metadata }) => failed.has(metadata.name ?? '')),
+      );
+      for (const task of due) {
+        const again = await tryAgain(client, task);
+        if (again !== undefined) wrote(again, nodeTaskKind);
+      }
+      return wait === undefined ? done : requeueAfter(wait);
     });
+}
+
+/** Undefined if somebody else has changed the task meanwhile: then it is looked at again. */
+function tryAgain(client: Client, { metadata, spec }: NodeTask): Promise<NodeTask | undefined> {
+  const { name = '', namespace = '', resourceVersion = '' } = metadata;
+  const patch = { metadata: { resourceVersion }, spec: { attempt: spec.attempt + 1 } };
+  const tasks = client.resource<NodeTask>(nodeTaskKind).in(namespace);
+  return ignoring(tasks.patch(name, { type: 'merge', patch }), isConflict, isNotFound);
 }
 
 /** Agents report often; a booking is concerned when something has ended. */
