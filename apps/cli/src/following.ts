@@ -9,7 +9,7 @@ export interface FollowOptions<T extends KubeObject> {
   /** The objects of the list before. */
   readonly items: readonly T[];
   /** One line that says how an object is, and how others tell it from this one. */
-  readonly lineOf: (object: T) => string | Promise<string>;
+  readonly lineOf: (object: T) => string;
   readonly nameOf: (object: T) => string;
   readonly write: (line: string) => void;
   readonly onTrouble?: (reason: string | undefined) => void;
@@ -21,7 +21,7 @@ export async function followChanges<T extends KubeObject>(
   { resourceVersion, items, lineOf, nameOf, write, onTrouble = tellTrouble }: FollowOptions<T>,
 ): Promise<never> {
   const printed = new Map<string, string>();
-  for (const item of items) printed.set(nameOf(item), await lineOf(item));
+  for (const item of items) printed.set(nameOf(item), lineOf(item));
   const tell = (name: string, line: string): void => {
     if (printed.get(name) !== line) write(`${name}: ${line}`);
     printed.set(name, line);
@@ -38,7 +38,7 @@ export async function followChanges<T extends KubeObject>(
         const again = await resource.list();
         const present = new Set(again.items.map(nameOf));
         for (const name of [...printed.keys()]) if (!present.has(name)) tellDeleted(name);
-        for (const item of again.items) tell(nameOf(item), await lineOf(item));
+        for (const item of again.items) tell(nameOf(item), lineOf(item));
         from = again.metadata.resourceVersion;
       }
       if (isTroubled) onTrouble(undefined);
@@ -47,7 +47,7 @@ export async function followChanges<T extends KubeObject>(
         backoff.reset();
         from = object.metadata.resourceVersion ?? from;
         if (type === 'DELETED') tellDeleted(nameOf(object));
-        else if (type !== 'BOOKMARK') tell(nameOf(object), await lineOf(object));
+        else if (type !== 'BOOKMARK') tell(nameOf(object), lineOf(object));
       }
     } catch (error) {
       if (!isPassing(error) && !isExpired(error)) throw error;

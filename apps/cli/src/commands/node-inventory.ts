@@ -1,6 +1,5 @@
-import { type Condition, type GPUNode, gpuNodeKind, type NodeGpu, nodeNamespace, platformWorkspace } from '@capstan/api';
-import { type Client, isNotFound } from '@capstan/client';
-import type { KubeObject } from '@capstan/machinery';
+import { type Condition, type GPUNode, gpuNodeKind, type NodeGpu, platformWorkspace } from '@capstan/api';
+import type { Client } from '@capstan/client';
 import { columns } from '../columns.ts';
 import { followChanges } from '../following.ts';
 import { found } from '../nodes/answers.ts';
@@ -18,7 +17,6 @@ export interface InventoryFlags extends ConnectionFlags {
 /** A node, and whether its agent is alive. */
 type NodeWithState = GPUNode & { readonly state: string };
 
-const leaseKind = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases', namespaced: true };
 const platformOf = (client: Client): Client => client.cluster(platformWorkspace);
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -90,11 +88,11 @@ export async function listNodes({ output, watch, ...flags }: InventoryFlags): Pr
   const resource = platformOf(client).resource<GPUNode>(gpuNodeKind);
   const { items, metadata } = await onceInstalled({ client, kind: gpuNodeKind }, () => resource.list());
   const isRaw = output === 'json' || output === 'yaml';
-  const nodes = isRaw ? items : await Promise.all(items.map((node) => withState(client, node)));
+  const nodes = isRaw ? items : items.map(withState);
   printList(nodes as NodeWithState[], { output, table, empty: 'No nodes. Enrol a machine with "capstan node enroll <name>".' });
   if (watch !== true) return;
-  const lineOf = async (node: GPUNode): Promise<string> => {
-    const { state, status } = await withState(client, node);
+  const lineOf = (node: GPUNode): string => {
+    const { state, status } = withState(node);
     return [state, status?.gpuSummary, healthOf(status?.gpus ?? [])].filter(Boolean).join(', ');
   };
   await followChanges(resource, {
@@ -111,7 +109,7 @@ export async function showNode(name: string, { output, ...flags }: InventoryFlag
   using client = workspaceClient(flags);
   const node = await found(name, platformOf(client).resource<GPUNode>(gpuNodeKind).get(name));
   if (output === 'json' || output === 'yaml') return printOne(node, { output, table: [] });
-  printOne(await withState(client, node), { output, table: details });
+  printOne(withState(node), { output, table: details });
   const gpus = node.status?.gpus ?? [];
   if (gpus.length === 0) return;
   write('');
@@ -143,8 +141,8 @@ export function healthOf(gpus: readonly NodeGpu[]): string | undefined {
 
 const gibibytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 3)} GiB`;
 
-async function withState(client: Client, node: GPUNode): Promise<NodeWithState> {
-  return { ...node, state: describeState(node, await stateOf(client, node)) };
+function withState(node: GPUNode): NodeWithState {
+  return { ...node, state: describeState(node, stateOf(node)) };
 }
 
 /** `Ready`, or `Ready, cordoned`: the state of the agent, and why the node gets no new allocations although it is alive. */
@@ -158,18 +156,9 @@ export function describeState({ metadata, spec }: Pick<GPUNode, 'metadata' | 'sp
   return [state, ...more.filter((word) => word !== false)].join(', ');
 }
 
-async function stateOf(client: Client, { metadata: { name = '' }, status }: GPUNode): Promise<string> {
+/** The state of the agent, as the control plane judges it by its own clock. */
+export function stateOf({ status }: Pick<GPUNode, 'status'>): 'NotEnrolled' | 'Locked' | 'Ready' | 'Unknown' {
   if (status?.identity === undefined) return 'NotEnrolled';
   if (status.identity.locked !== undefined) return 'Locked';
-  try {
-    const lease = await platformOf(client)
-      .resource<KubeObject & { spec?: { renewTime?: string; leaseDurationSeconds?: number } }>(leaseKind)
-      .in(nodeNamespace(name))
-      .get(name);
-    const { renewTime = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
-    return Date.parse(renewTime) + leaseDurationSeconds * 1000 > Date.now() ? 'Ready' : 'Unknown';
-  } catch (error) {
-    if (isNotFound(error)) return 'Unknown';
-    throw error;
-  }
+  return status.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') === true ? 'Ready' : 'Unknown';
 }
