@@ -245,6 +245,26 @@ describe('allocations', () => {
     await of(tenant(1)).delete('unknown-limited');
   });
 
+  test('beyond a limit that counts only when they are placed leave their share of all limits to younger ones', async () => {
+    await makePool('share', { gpus: 4, each: 1 });
+    const offering = { gpu: { count: 2 }, cpu: 0, memory: 0, pools: ['share'] };
+    await cloud.platform
+      .resource<Offering>(offeringKind)
+      .create(newObject(offeringKind, { metadata: { name: 'share-any' }, spec: offering }) as Offering);
+    const newcomer = await cloud.addTenant();
+    const quotas = cloud.platform.resource<FleetQuota>(fleetQuotaKind);
+    const spec = { workspace: newcomer.path, limits: { gpus: 2, models: { H100: 1 } } };
+    await quotas.create(newObject(fleetQuotaKind, { metadata: { name: 'share-project' }, spec }) as FleetQuota);
+    await order('share-limited', { offering: 'share-any' }, newcomer);
+    const sentence = `the limit of ${newcomer.path} is 1 H100; 0 H100 are in use, and 2 H100 were asked for`;
+    await message('share-limited', sentence, newcomer);
+    await order('share-next', { offering: 'share' }, newcomer);
+    await active('share-next', newcomer);
+    expect(await phase('share-limited', newcomer)).toBe('Pending');
+    for (const name of ['share-limited', 'share-next']) await of(newcomer).delete(name);
+    await quotas.delete('share-project');
+  });
+
   test('do not get nodes that are reserved for others, until the reservation ends', async () => {
     await makePool('reserved', { gpus: 2, each: 2 });
     const reservations = cloud.platform.resource<NodeReservation>(nodeReservationKind);

@@ -4,12 +4,14 @@ import { addFinalizer, type ControllerContext, hasFinalizer, isDeleting, removeF
 import {
   type Attempt,
   addEntry,
+  addUsage,
   entryFor,
   type FleetNode,
   type Grant,
   type Hold,
   isAlive,
   liftReservation,
+  noUsage,
   type PassResult,
   type QueueRules,
   type Usage as QueueUsage,
@@ -32,7 +34,7 @@ import { reservationsNow, untilNextChange } from './reservations.ts';
 import { grantedStatus, wordsFor } from './status.ts';
 import { type Known, referenceTo, resourceOf, type Tenants, tenantOf, writeStatus } from './tenants.ts';
 import { UsageReports } from './usage-reports.ts';
-import { countBooked, type Queued, type Refusal, requestOf, waitingList } from './waiting-list.ts';
+import { type CountingOptions, countBooked, type Queued, type Refusal, requestOf, waitingList } from './waiting-list.ts';
 import { WorkspacePaths } from './workspaces.ts';
 
 export interface SchedulerOptions {
@@ -51,6 +53,8 @@ const mostRequests = 32;
 const patience = 10_000;
 /** In milliseconds: how soon a pass follows one in which somebody else was faster, or in which a request failed. */
 const soon = { behind: 20, failed: 1_000 };
+/** How often one pass looks again at orders that limits have refused. */
+const mostRounds = 4;
 /** In milliseconds: timers cannot wait for weeks. */
 const longestWait = 3_600_000;
 
@@ -58,6 +62,13 @@ const longestWait = 3_600_000;
 interface Plan {
   readonly bookings: BookingChange[];
   readonly others: { readonly name: string; readonly write: (signal: AbortSignal) => Promise<unknown> }[];
+}
+
+/** Those that got something, those that wait for devices or have just got some, and those that must not have any. */
+interface Placed {
+  readonly grants: readonly Grant[];
+  readonly queued: readonly Queued[];
+  readonly refused: readonly Refusal[];
 }
 
 export interface SchedulerParts {
@@ -137,24 +148,17 @@ export class Scheduler {
     await this.#goOn(attempts, plan);
     const candidates = this.#sort(attempts, plan);
     await this.#learnPaths(candidates, attempts);
-    const usage = countBooked(attempts, { fleet: this.#fleet, quota, pathOf: this.#pathOf });
-    const { queued, refused: unqueued } = waitingList(candidates, { fleet: this.#fleet, quota, pathOf: this.#pathOf });
+    const counting = { fleet: this.#fleet, quota, pathOf: this.#pathOf };
+    const { grants, queued, refused } = this.#placeAll(candidates, counting, countBooked(attempts, counting));
     const { now } = this.#options;
-    const overLimit = new Map<string, string>();
-    const result = this.#place(
-      queued.map(({ waiting }) => waiting),
-      usage,
-      (grant) => this.#admit(grant, quota, overLimit),
-    );
     const reservations = this.#reservations;
-    const short = this.#begin(queued, result.grants, plan).filter(({ known }) => !overLimit.has(known.uid));
-    const refused = [...unqueued, ...exceeding(queued, overLimit)];
+    const short = this.#begin(queued, grants, plan);
     for (const { known, ...reason } of refused) this.#explain(known, reason, plan);
     for (const { known, ...reason } of this.#explainer.shortages(short, reservations)) this.#explain(known, reason, plan);
     const needs = short.map(({ waiting }) => waiting.request);
     plan.bookings.push(...this.#stock.plan(needs, { quota, reservations }));
     const usageIsDue = this.#reportUsage(quota, plan);
-    await this.#write(plan, result.grants);
+    await this.#write(plan, grants);
     this.#explainer.keep(candidates);
     if (this.#retry !== undefined) return soon[this.#retry];
     if (queued.length + refused.length === 0) this.#settled = quota;
@@ -165,6 +169,45 @@ export class Scheduler {
     ];
     const next = Math.min(...waits.filter((wait) => wait !== undefined));
     return Number.isFinite(next) ? Math.min(next, longestWait) : undefined;
+  }
+
+  /**
+   * Places those that wait, as far as their limits allow. An order that a limit refuses only when it is placed leaves its share of all limits to younger ones, which are
+   * looked at once more.
+   */
+  #placeAll(candidates: readonly Known[], counting: CountingOptions, usage: ReadonlyMap<string, QueueUsage>): Placed {
+    const overLimit = new Map<string, Refusal>();
+    const grants: Grant[] = [];
+    const placed = new Map<string, Queued>();
+    const used = new Map(usage);
+    const isOpen = (uid: string): boolean => !overLimit.has(uid) && !placed.has(uid);
+    for (let round = 1; ; round++) {
+      const { queued, refused } = waitingList(
+        candidates.filter(({ uid }) => isOpen(uid)),
+        counting,
+      );
+      const known = new Map(queued.map((one) => [one.waiting.id, one]));
+      const before = overLimit.size;
+      const result = this.#place(
+        queued.map(({ waiting }) => waiting),
+        used,
+        (grant) => {
+          const message = this.#excess(grant, counting.quota);
+          if (message === undefined) return true;
+          overLimit.set(grant.waiting.id, { known: known.get(grant.waiting.id)!.known, reason: 'QuotaExceeded', message });
+          return false;
+        },
+      );
+      grants.push(...result.grants);
+      for (const { waiting, placement } of result.grants) {
+        placed.set(waiting.id, known.get(waiting.id)!);
+        used.set(waiting.tenant, addUsage(used.get(waiting.tenant) ?? noUsage, placement.parts));
+      }
+      const mayHelp = overLimit.size > before && refused.some(({ reason }) => reason === 'QuotaExceeded');
+      if (mayHelp && round < mostRounds) continue;
+      const left = queued.filter(({ waiting }) => isOpen(waiting.id));
+      return { grants, queued: [...placed.values(), ...left], refused: [...refused, ...overLimit.values()] };
+    }
   }
 
   #place(waiting: readonly Waiting[], usage: ReadonlyMap<string, QueueUsage>, admit?: (grant: Grant) => boolean): PassResult {
@@ -303,14 +346,12 @@ export class Scheduler {
     });
   }
 
-  /** The model and the memory may be known only when an order is placed. Notes why a limit forbids it. */
-  #admit({ waiting: { id, tenant }, placement }: Grant, quota: PassQuota, overLimit: Map<string, string>): boolean {
+  /** Why a limit forbids a placement: the model and the memory may be known only now. */
+  #excess({ waiting: { id, tenant }, placement }: Grant, quota: PassQuota): string | undefined {
     const amount = placedAmount(placement.parts, (name) => this.#fleet.node(name));
     const message = quota.admit(id, this.#pathOf(tenant) ?? tenant, amount);
-    if (message === undefined) return true;
-    quota.forget(id);
-    overLimit.set(id, message);
-    return false;
+    if (message !== undefined) quota.forget(id);
+    return message;
   }
 
   /** Plans the first booking of each grant. Returns those that were not granted. */
@@ -394,13 +435,6 @@ export class Scheduler {
       this.#shared = { since: now, signal: AbortSignal.any([this.#context.drop, AbortSignal.timeout(patience)]) };
     return this.#shared.signal;
   }
-}
-
-function exceeding(queued: readonly Queued[], messages: ReadonlyMap<string, string>): Refusal[] {
-  return queued.flatMap(({ known }) => {
-    const message = messages.get(known.uid);
-    return message === undefined ? [] : [{ known, reason: 'QuotaExceeded', message }];
-  });
 }
 
 function nameOf({ metadata }: Allocation): string {
