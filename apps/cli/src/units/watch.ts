@@ -35,12 +35,12 @@ export async function* watchObject<T extends KubeObject>(
       known = undefined;
       if (isTroubled) onTrouble?.(undefined);
       isTroubled = false;
-      backoff.reset();
       if (!isSame(found)) return;
       yield found;
       const { resourceVersion = '' } = found.metadata;
       const events = resource.watch({ resourceVersion, fieldSelector: `metadata.name=${name}`, allowWatchBookmarks: true, signal });
       for await (const { type, object } of events) {
+        backoff.reset();
         if (type === 'BOOKMARK') continue;
         if (type === 'DELETED' || !isSame(object)) return;
         yield object;
@@ -50,8 +50,9 @@ export async function* watchObject<T extends KubeObject>(
       if (!isPassing(error) && !isExpired(error)) throw error;
       if (!isTroubled) onTrouble?.((error as Error).message);
       isTroubled = true;
-      await sleep(backoff.next(), undefined, { ...(signal && { signal }) }).catch(() => {});
     }
+    // A server may end watches as soon as they begin.
+    await sleep(backoff.next(), undefined, { ...(signal && { signal }) }).catch(() => {});
   }
 }
 

@@ -1,9 +1,11 @@
 import { type GPUStorage, type GPUStorageSpec, gpuStorageKind, newObject } from '@capstan/api';
 import { isNotFound, type Resource } from '@capstan/client';
 import { Failure } from '../failure.ts';
+import { tellTrouble } from '../following.ts';
 import { type Column, printList, printNames, printOne } from '../output.ts';
 import { isOver } from '../units/state.ts';
 import { openUnits, type UnitFlags, type UnitOutputFlags, type Units } from '../units/units.ts';
+import { watchObject } from '../units/watch.ts';
 import { formatBytes } from '../units/words.ts';
 import { onceServed } from '../workspaces/once-served.ts';
 
@@ -113,10 +115,8 @@ export async function removeVolumes(names: readonly string[], { wait, ...flags }
     const users = await liveOf(units, status?.mountedBy ?? []);
     if (users.length > 0)
       throw new Failure('usage', `${name} is mounted by ${users.join(', ')}. Stop it first: capstan stop ${users.join(' ')}`);
-    const { resourceVersion = '' } = metadata;
-    const events = storagesOf(units).watch({ resourceVersion, fieldSelector: `metadata.name=${name}` });
     await storagesOf(units).delete(name);
-    if (wait) for await (const { type } of events) if (type === 'DELETED') break;
+    if (wait) for await (const _ of watchObject(storagesOf(units), { name, uid: metadata.uid, onTrouble: tellTrouble }));
     write(`${name}: ${wait ? 'deleted' : 'deleting'}`);
   }
 }
