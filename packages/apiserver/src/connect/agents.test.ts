@@ -256,6 +256,45 @@ describe('a pod in the workspace of a tenant', () => {
   });
 });
 
+describe('a node in the workspace of a tenant', () => {
+  const nodes = (tenant: string): string => `/clusters/${tenant}/api/v1/nodes`;
+
+  beforeAll(async () => {
+    const annotations = { 'capstan.dev/built-in-kinds': '*' };
+    const type = { apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'WorkspaceType', metadata: { name: 'whole', annotations } };
+    const body = { ...type, spec: { extend: { with: [{ name: 'universal', path: 'root' }] } } };
+    await server.call('/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspacetypes', { method: 'POST', body });
+    for (const tenant of ['first', 'second']) {
+      const metadata = { name: 'cluster', annotations: { 'internal.tenancy.kcp.io/type': 'root:whole' } };
+      const cluster = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata };
+      await server.call(`/clusters/${tenant}/apis/core.kcp.io/v1alpha1/logicalclusters`, { method: 'POST', body: cluster });
+      for (const name of ['gpu1', 'n1']) {
+        const made = await server.call(nodes(tenant), { method: 'POST', body: { metadata: { name } } });
+        expect(made.code).toBe(201);
+      }
+    }
+  });
+
+  test.each([
+    ['first', 'GET', 'gpu1', 'units/usage'],
+    ['second', 'GET', 'gpu1', 'units/usage'],
+    ['second', 'GET', 'gpu1', 'metrics'],
+    ['second', 'PUT', 'gpu1', 'units/train-1/secrets'],
+    ['second', 'PUT', 'https:gpu1:10250', 'units/train-1/secrets'],
+    ['second', 'GET', 'n1', 'units/usage'],
+  ])('of %s leads to no agent and no kubelet with its name: %s %s/proxy/%s', async (tenant, method, name, path) => {
+    const before = asked.length;
+    const reply = await server.call(`${nodes(tenant)}/${name}/proxy/${path}`, { method, ...(method === 'PUT' && { body: '{}' }) });
+    expect([reply.code, reply.json().message]).toEqual([
+      503,
+      `node ${name.split(':')[1] ?? name} has no proxy: the server dials only nodes of the root workspace`,
+    ]);
+    const headers = { upgrade: 'SPDY/3.1' };
+    expect((await server.upgrade(`${nodes(tenant)}/${name}/proxy/${path}`, { headers })).code).toBe(503);
+    expect(asked.length).toBe(before);
+  });
+});
+
 describe('subresources of our own kinds that nodes serve', () => {
   test('are answered by the node of the object', async () => {
     const reply = await server.call(`${leases}/gpu1/metrics?a=1`);

@@ -5,7 +5,7 @@ import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
 import { type ProxyName, parseProxyName, requireProxyable } from './address.ts';
 import type { Kubelet } from './kubelet.ts';
-import { findObject, nodeNameOf, type Reach, reachNode } from './target.ts';
+import { findObject, nodeNameOf, type Reach } from './target.ts';
 
 /** Where a proxied request goes. */
 export type ProxyTarget =
@@ -59,14 +59,14 @@ function addressTarget(context: RequestContext, { host, port, scheme }: { host: 
   return { kind: 'address', scheme: secure ? 'https' : 'http', host, port: number };
 }
 
-async function nodeTarget(
-  reach: Reach,
-  context: RequestContext,
-  { node, wanted }: { node: KubeObject; wanted: ProxyName },
-): Promise<ProxyTarget> {
-  const target = await reachNode(reach, context, { name: wanted.name, resource: { group: '', resource: 'nodes', namespaced: false } });
-  if (target.kind === 'tunnel') return { kind: 'tunnel', node: target.node, connection: target.connection, path: '/node' };
-  const { kubelet } = target;
+/**
+ * A proxy of a node leads to its kubelet only, never to an agent: elsewhere than in the root workspace tenants name nodes as they like, and an agent
+ * serves the platform, not the owner of a node with its name.
+ */
+function nodeTarget({ kubelets }: Reach, context: RequestContext, { node, wanted }: { node: KubeObject; wanted: ProxyName }): ProxyTarget {
+  if (context.cluster !== rootCluster)
+    throw status.serviceUnavailable(`node ${wanted.name} has no proxy: the server dials only nodes of the root workspace`);
+  const kubelet = kubelets.of(node);
   if (wanted.port === '' || Number(wanted.port) === kubelet.port) return { kind: 'kubelet', kubelet };
   const addresses = itemsOf(fieldsOf(node['status'])['addresses']);
   const address = textOf(addresses.find(({ type }) => type === 'InternalIP')?.['address']) || kubelet.host;
