@@ -23,6 +23,7 @@ export const appInstanceKind = defineKind({
   shortNames: ['ai'],
   categories: ['capstan'],
   scope: 'Namespaced',
+  streams: ['proxy'],
   description: 'An app of the catalog that runs on allocations of the tenant.',
   versions: {
     v1alpha1: {

@@ -14,6 +14,7 @@ export const appMemberKind = defineKind({
   plural: 'appmembers',
   categories: ['capstan'],
   scope: 'Namespaced',
+  streams: ['exec'],
   description: 'A node that takes part in an instance. Only the platform writes it.',
   versions: {
     v1alpha1: {

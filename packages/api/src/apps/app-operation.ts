@@ -43,6 +43,7 @@ export const appOperationKind = defineKind({
   plural: 'appoperations',
   categories: ['capstan'],
   scope: 'Namespaced',
+  streams: ['log'],
   description: 'Something that is done with an instance: begun by the platform after a change, or by a person.',
   versions: {
     v1alpha1: {

@@ -48,6 +48,8 @@ export interface KindOptions<V extends Readonly<Record<string, KindVersion>>, S 
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly scope: 'Cluster' | 'Namespaced';
+  /** Subresources that lead to a node, such as `log` and `exec`. The audit log records every request for them, whatever its verb. */
+  readonly streams?: readonly string[];
   /** Sentences for people who have never seen the kind. */
   readonly description: string;
   /** All versions, the preferred one first. All of them have the same fields: versions that differ need conversion rules. */
@@ -65,6 +67,7 @@ export interface KindDefinition<
   readonly singular: string;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
+  readonly streams: readonly string[];
   readonly description: string;
   readonly versions: V;
 }
@@ -89,7 +92,8 @@ export type NewObjectOf<D extends KindDefinition, N extends keyof D['versions'] 
 export function defineKind<const V extends Readonly<Record<string, KindVersion>>, const S extends keyof V & string = keyof V & string>(
   options: KindOptions<V, S>,
 ): KindDefinition<V, S> {
-  const { group, kind, plural, singular = kind.toLowerCase(), shortNames = [], categories = [], scope, description, versions } = options;
+  const { group, kind, plural, singular = kind.toLowerCase(), scope, description, versions } = options;
+  const { shortNames = [], categories = [], streams = [] } = options;
   const names = Object.keys(versions) as S[];
   const version = options.storage ?? names[0];
   if (version === undefined || (options.storage === undefined && names.length > 1))
@@ -103,6 +107,7 @@ export function defineKind<const V extends Readonly<Record<string, KindVersion>>
     singular,
     shortNames,
     categories,
+    streams,
     description,
     versions,
   };

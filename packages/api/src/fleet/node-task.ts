@@ -49,6 +49,7 @@ export const nodeTaskKind = defineKind({
   shortNames: ['task', 'tasks'],
   categories: ['capstan'],
   scope: 'Namespaced',
+  streams: ['log'],
   description:
     'Work that the agent of a node does once, in the namespace of that node. The agent runs it at most once for each attempt, also if the agent, the machine or ' +
     'the control plane restarts in between.',

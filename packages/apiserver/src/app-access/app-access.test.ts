@@ -15,6 +15,7 @@ import {
 } from '@capstan/streams';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { recordedStreams } from '../audit/testing.ts';
 import { createPlatform } from '../node-agents/testing/fleet.ts';
 import { startTestServer, type TestServer } from '../testing/harness.ts';
 import { AppsOfTenants, appsIn, group } from './testing/apps.ts';
@@ -215,6 +216,11 @@ describe('appinstances/proxy', () => {
     reply.socket.destroy();
     expect(passed()[0]!.headers).toMatchObject({ 'capstan-upgrade': 'SPDY/3.1', 'capstan-method': 'POST' });
   });
+
+  test('is in the audit log, also when a user only reads', async () => {
+    expect((await server.call(`${instances}/k8s/proxy/api/v1/secrets`, as('viewer'))).code).toBe(200);
+    expect((await recordedStreams(server, 'tenant1', `appinstances.${group}/proxy`))[0]).toBe('get by viewer');
+  });
 });
 
 describe('appinstances/admincertificate', () => {
@@ -306,6 +312,11 @@ describe('appmembers/exec', () => {
     for (const user of ['colleague', 'editor']) expect(await exec('n2', user)).toBe('hello');
     asked.shift();
     expect(asked[0]).toMatchObject({ path: `/node/apps/${uid}/shell?command=id&stdout=true`, headers: { 'capstan-user': 'editor' } });
+  });
+
+  test('is in the audit log, although a WebSocket is opened with GET', async () => {
+    expect(await exec('n2', 'colleague')).toBe('hello');
+    expect((await recordedStreams(server, 'tenant1', `appmembers.${group}/exec`))[0]).toBe('get by colleague');
   });
 
   test('gives none on others, and none without the permission to create', async () => {

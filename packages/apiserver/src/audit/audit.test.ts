@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { User } from '@capstan/api';
+import { definedKinds, type User } from '@capstan/api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Attributes } from '../authz/attributes.ts';
 import { asking } from '../authz/testing.ts';
@@ -23,6 +23,29 @@ describe('the default policy', () => {
 
   it.each(['create', 'update', 'patch', 'delete', 'deletecollection', 'post'])('records %s without bodies', (verb) => {
     expect(recordingOf(asking(jane, verb, configMaps))).toMatchObject({ level: 'Metadata', omitStages: ['RequestReceived'] });
+  });
+});
+
+describe('streams to nodes', () => {
+  const recordingOf = compilePolicy(defaultPolicy);
+  const ofOwnKinds = definedKinds.flatMap(({ group, resource, streams }) =>
+    streams.map((name): [string, string] => [group, `${resource}/${name}`]),
+  );
+  it.each<[string, string]>([
+    ['', 'pods/exec'],
+    ['', 'pods/log'],
+    ['', 'nodes/proxy'],
+    ['apps.capstan.dev', 'appmembers/exec'],
+    ['apps.capstan.dev', 'appinstances/proxy'],
+    ['apps.capstan.dev', 'appoperations/log'],
+    ['fleet.capstan.dev', 'nodetasks/log'],
+    ...ofOwnKinds,
+  ])('are recorded by default, although a WebSocket is opened with GET: %s %s', (group, path) => {
+    const [resource, subresource] = path.split('/');
+    expect(recordingOf(asking(jane, 'get', { group, resource: resource!, subresource: subresource! }))).toMatchObject({
+      level: 'Metadata',
+    });
+    expect(recordingOf(asking(jane, 'get', { group, resource: resource! }))).toBeUndefined();
   });
 });
 

@@ -1,4 +1,4 @@
-import { logStorePath, nodeAgentGroup, nodeGroup } from '@capstan/api';
+import { definedKinds, logStorePath, nodeAgentGroup, nodeGroup } from '@capstan/api';
 import type { Attributes } from '../authz/attributes.ts';
 import { urlMatches } from '../authz/rule.ts';
 
@@ -31,8 +31,13 @@ export interface AuditPolicy {
   readonly denials?: boolean;
 }
 
-/** Subresources of Kubernetes' kinds that lead to a node. */
-const streams = ['pods/attach', 'pods/exec', 'pods/log', 'pods/portforward', 'pods/proxy', 'services/proxy', 'nodes/proxy'];
+/** Subresources that lead to a node: of Kubernetes' kinds, and of our own. */
+const streams: readonly GroupResources[] = [
+  { group: '', resources: ['pods/attach', 'pods/exec', 'pods/log', 'pods/portforward', 'pods/proxy', 'services/proxy', 'nodes/proxy'] },
+  ...definedKinds
+    .filter((kind) => kind.streams.length > 0)
+    .map(({ group, resource, streams: names }) => ({ group, resources: names.map((name) => `${resource}/${name}`) })),
+];
 
 const updates = ['update', 'patch'];
 
@@ -63,7 +68,7 @@ const questions: AuditRule = {
 /** Records every write except heartbeats and questions about oneself, every stream to a node and every denial, but no other reads. */
 export const defaultPolicy: AuditPolicy = {
   rules: [
-    { level: 'Metadata', resources: [{ group: '', resources: streams }] },
+    { level: 'Metadata', resources: streams },
     { level: 'None', verbs: ['get', 'list', 'watch'] },
     ...heartbeats,
     questions,

@@ -2,6 +2,7 @@ import { duplexPair } from 'node:stream';
 import { type AnsweringTunnel, answerTunnel, openTunnel, type Tunnel } from '@capstan/streams';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AppsOfTenants, appsIn, group } from '../app-access/testing/apps.ts';
+import { recordedStreams } from '../audit/testing.ts';
 import { callAs, createPlatform, enrolled, fleetPath } from '../node-agents/testing/fleet.ts';
 import { type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
 
@@ -62,6 +63,7 @@ describe('the output of a step', () => {
   test('is read by the tenant, though the task is deleted, its member gone and its node away', async () => {
     expect(await log('?step=one')).toMatchObject({ code: 200, text: '{"a":1}' });
     expect((await log('?step=one&tailLines=0')).text).toBe('');
+    expect(await recordedStreams(server, 'tenant1', `appoperations.${group}/log`)).toContain('get by kubernetes-admin');
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { recordedStreams } from '../audit/testing.ts';
 import { type Agent, callAs, createPlatform, enrolled, fleetPath } from '../node-agents/testing/fleet.ts';
 import { startTestServer, type TestServer } from '../testing/harness.ts';
 
@@ -45,6 +46,7 @@ describe('the output of a task', () => {
     expect((await put(`hello/${uid}/1?offset=7`, { b: 2 })).text).toBe('{"size":14}');
     expect(await log('hello')).toMatchObject({ code: 200, text: '{"a":1}{"b":2}' });
     expect((await log('hello', '?tailBytes=7')).text).toBe('{"b":2}');
+    expect(await recordedStreams(server, 'root:platform', 'nodetasks.fleet.capstan.dev/log')).toContain('get by kubernetes-admin');
     expect((await log('hello', '?tailLines=x')).code).toBe(400);
     expect((await log('hello', '?attempt=2')).code).toBe(503);
   });
