@@ -46,6 +46,7 @@ const checks: readonly (readonly Check[])[] = [
     ['build', ['node', 'apps/cli/scripts/build.ts']],
     ['format and lint', ['biome', 'check', '.']],
     ['layers', ['node', 'tests/checks/main.ts']],
+    ['generated files', ['node', 'scripts/generate/main.ts', '--check']],
     ['types for browsers', ['tsc', '-p', 'tsconfig.browser.json']],
   ],
   [
