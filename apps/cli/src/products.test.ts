@@ -1,4 +1,4 @@
-import { endpointSliceKind, productsNamespace } from '@capstan/api';
+import { definedKinds, endpointSliceKind, type KindDefinition, productsNamespace } from '@capstan/api';
 import { exportName, type PolicyRule, type Product } from '@capstan/platform';
 import { type Cloud, startCloud } from '@capstan/platform/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -52,6 +52,11 @@ const common = (product: Product): PolicyRule[] => [
   { apiGroups: ['apis.kcp.io'], resources: ['apiexportendpointslices'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch', 'update'] },
 ];
+
+test('every kind of a product is in the list that the generated files and the tests of all definitions follow', () => {
+  const namesOf = (kinds: readonly KindDefinition[]): string[] => kinds.map(({ group, resource }) => `${resource}.${group}`).toSorted();
+  expect(namesOf(products.flatMap(({ kinds }) => kinds))).toEqual(namesOf(definedKinds));
+});
 
 describe.each(products.map((product) => [product.name, product] as const))('the account of the product %s', (name, product) => {
   test('has the rights of its role in root:platform, and no others than every account', async () => {
