@@ -21,7 +21,7 @@ export { type Condition, findCondition, isConditionTrue, removeCondition, setCon
 export { type CreateOrUpdateOptions, createOrUpdate, type Written } from './objects/create-or-update.ts';
 export { addFinalizer, type FinalizeOptions, finalize, hasFinalizer, isDeleting, removeFinalizer } from './objects/finalizers.ts';
 export { ignoring } from './objects/ignoring.ts';
-export { originAnnotation, originOf, originsOf, withOrigin } from './objects/origins.ts';
+export { originAnnotation, originOf, originsOf, withOrigin, withRequester } from './objects/origins.ts';
 export { controllerOf, isControlledBy, ownerReferenceTo, withController } from './objects/owners.ts';
 export { patchStatus } from './objects/status.ts';
 export { type RateOptions, TokenBucket } from './queue/rate.ts';

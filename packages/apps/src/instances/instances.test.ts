@@ -1,8 +1,9 @@
-import { type NodeTask, nodeTaskKind } from '@capstan/api';
+import { type NodeTask, nodeTaskKind, requestedByAnnotation } from '@capstan/api';
 import { computeProduct } from '@capstan/compute';
 import { PretendFleet } from '@capstan/compute/testing';
 import { fleet as wholeFleet } from '@capstan/fleet';
 import { pretendAgents } from '@capstan/fleet/testing';
+import type { KubeObject } from '@capstan/machinery';
 import { type Cloud, startCloud } from '@capstan/platform/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { appsProduct } from '../product.ts';
@@ -78,6 +79,17 @@ describe('an instance', () => {
     ]);
     const written = (await tasks()).filter(({ spec }) => spec.type === 'file.write').map(({ spec }) => spec.fileWrite!.content);
     expect(written.toSorted()).toEqual(['greeting=good day\nkey=${secret:key}\n', 'greeting=hello\nkey=${secret:key}\n']);
+  });
+
+  test('is asked for by a user, whom its operation, its members and its steps name; checks of its health name nobody', async () => {
+    const requesterOf = ({ metadata }: KubeObject): string | undefined => metadata.annotations?.[requestedByAnnotation];
+    const requester = requesterOf(await apps.get('one'));
+    const isProbe = (task: NodeTask): boolean => subjectOf(task) === 'pair-probe';
+    const all = await tasks();
+    const made = [...(await apps.operationsOf('one')), ...(await apps.members('one')), ...all.filter((task) => !isProbe(task))];
+    expect(requester).toEqual(expect.any(String));
+    expect(new Set(made.map(requesterOf))).toEqual(new Set([requester]));
+    expect(all.filter(isProbe).map(requesterOf)).not.toContain(requester);
   });
 
   test('refuses an allocation that another instance has, and says whose it is', async () => {

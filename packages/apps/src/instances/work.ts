@@ -19,6 +19,7 @@ import {
   type Reconcile,
   removeFinalizer,
   withController,
+  withRequester,
 } from '@capstan/controller';
 import type { AccessAnswer, AdapterProbe, MembersAnswer, Observation } from '../adapter/contract.ts';
 import type { FoundAdapter } from '../adapter/finding.ts';
@@ -243,10 +244,12 @@ export class Work implements StepWork<Scene, Step> {
     const { type, member, isAutomatic } = beginning;
     const { namespace = '', uid = '', name: instance = '' } = this.#instance.metadata;
     const annotations = isAutomatic === true ? { annotations: { [automaticAnnotation]: 'true' } } : {};
-    const operation = newObject(appOperationKind, {
+    const bare = newObject(appOperationKind, {
       metadata: { name, namespace, ...annotations, ...(type === 'decommission' && { labels: { [recordLabel]: uid } }) },
       spec: { instance, type, ...(member !== undefined && { member }) },
     }) as AppOperation;
+    // Nobody asked for what the platform does by itself, and the instance does not say who deleted it.
+    const operation = isAutomatic === true || type === 'decommission' ? bare : withRequester(bare, this.#instance);
     // The record of a removal outlives the instance if it has something to tell.
     const owned = type === 'decommission' ? operation : withController(operation, ownable(this.#instance));
     const resource = this.#resource<AppOperation>(appOperationKind);
@@ -278,7 +281,8 @@ export class Work implements StepWork<Scene, Step> {
   async #createMember({ name, component, allocation, node }: Target): Promise<void> {
     const { namespace = '', name: instance = '' } = this.#instance.metadata;
     const spec = { instance, component, allocation, node };
-    const member = withController(newObject(appMemberKind, { metadata: { name, namespace }, spec }) as AppMember, ownable(this.#instance));
+    const bare = withRequester(newObject(appMemberKind, { metadata: { name, namespace }, spec }) as AppMember, this.#instance);
+    const member = withController(bare, ownable(this.#instance));
     const resource = this.#resource<AppMember>(appMemberKind);
     const made = (await ignoring(resource.create(member), isAlreadyExists)) ?? (await resource.get(name));
     if (made.metadata.ownerReferences?.some(({ uid }) => uid === this.#instance.metadata.uid)) return this.#wroteMember(made);
@@ -421,9 +425,9 @@ export class Work implements StepWork<Scene, Step> {
 
   // Tasks.
 
-  async #start({ metadata: { uid = '' } }: AppOperation, starts: readonly Start[]): Promise<void> {
+  async #start(operation: AppOperation, starts: readonly Start[]): Promise<void> {
     const values = await this.#valuesFor(starts);
-    await each(starts, (start) => this.#tasks.start(start, { instance: this.#instance, operation: uid, values }));
+    await each(starts, (start) => this.#tasks.start(start, { instance: this.#instance, operation, values }));
   }
 
   /** With a fresh token, if one of the steps delivers it. */

@@ -1,5 +1,6 @@
 import {
   type AppInstance,
+  type AppOperation,
   appInstanceLabel,
   type NodeTask,
   newObject,
@@ -8,7 +9,7 @@ import {
   taskSecretLabel,
   taskTypes,
 } from '@capstan/api';
-import { withOrigin } from '@capstan/controller';
+import { withOrigin, withRequester } from '@capstan/controller';
 import type { Json, JsonObject, KubeObject } from '@capstan/machinery';
 import type { PlannedStep } from '../adapter/contract.ts';
 import { mentionsIn, withFacts } from '../checking/placeholders.ts';
@@ -24,8 +25,7 @@ interface StepTask {
 
 interface Maker {
   readonly instance: AppInstance;
-  /** UID of the operation. */
-  readonly operation: string;
+  readonly operation: AppOperation;
   readonly values: KeptValues;
 }
 
@@ -37,7 +37,7 @@ export function taskFor(
   const { secrets } = mentionsIn(step.task);
   const parameters = withFacts(step.task as unknown as Json, values.facts, secrets.size > 0);
   const namespace = nodeNamespace(node);
-  const labels = { [appInstanceLabel]: instance.metadata.uid ?? '', [operationLabel]: operation };
+  const labels = { [appInstanceLabel]: instance.metadata.uid ?? '', [operationLabel]: operation.metadata.uid ?? '' };
   const spec = {
     type: step.type,
     ...(step.deadline !== undefined && { deadline: step.deadline }),
@@ -52,7 +52,7 @@ export function taskFor(
     metadata: { name, namespace, labels: { ...labels, [taskSecretLabel]: 'true' } },
     data: data as JsonObject,
   };
-  return { task: withOrigin(task, instance), secret: secrets.size > 0 ? secret : undefined };
+  return { task: withRequester(withOrigin(task, instance), operation), secret: secrets.size > 0 ? secret : undefined };
 }
 
 interface Probe {

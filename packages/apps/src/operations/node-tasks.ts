@@ -1,4 +1,4 @@
-import { type AppInstance, type NodeTask, nodeNamespace, nodeTaskKind } from '@capstan/api';
+import { type AppInstance, type AppOperation, type NodeTask, nodeNamespace, nodeTaskKind } from '@capstan/api';
 import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound, type ResourceType } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import { formatTime, type KubeObject } from '@capstan/machinery';
@@ -43,7 +43,7 @@ export class NodeTasks {
   /** Creates the task of an attempt, after the Secret that it needs. */
   async start(
     start: Start,
-    place: { readonly instance: AppInstance; readonly operation: string; readonly values: KeptValues },
+    place: { readonly instance: AppInstance; readonly operation: AppOperation; readonly values: KeptValues },
   ): Promise<void> {
     const { task, secret } = taskFor(start, place);
     if (secret !== undefined) await ignoring(this.#secrets(secret.metadata.namespace).create(secret), isAlreadyExists);

@@ -289,7 +289,7 @@ export class AppWorld {
         return;
       case 'start':
         for (const start of step.starts) {
-          const { task } = taskFor(start, { instance, operation: step.operation.metadata.uid!, values: this.#values() });
+          const { task } = taskFor(start, { instance, operation: step.operation, values: this.#values() });
           this.#create(task);
         }
         return;

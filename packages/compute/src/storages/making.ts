@@ -1,5 +1,6 @@
 import { type GPUStorage, type NodeVolume, type NodeVolumeSpec, newObject, nodeNamespace, nodeVolumeKind } from '@capstan/api';
 import { clusterOf } from '@capstan/client';
+import { withRequester } from '@capstan/controller';
 import { parseQuantity, scaledValue } from '@capstan/machinery';
 import { directoryOf } from '../units/mounts.ts';
 
@@ -27,5 +28,5 @@ export function nodeVolumeFor(
     deleted: false,
   };
   const metadata = { name: storage.status?.volume ?? uid, namespace: nodeNamespace(storage.status?.node ?? '') };
-  return newObject(nodeVolumeKind, { metadata, spec }) as NodeVolume;
+  return withRequester(newObject(nodeVolumeKind, { metadata, spec }) as NodeVolume, storage);
 }

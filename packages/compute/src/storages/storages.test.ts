@@ -9,6 +9,7 @@ import {
   type NodeVolumeStatus,
   newObject,
   nodeVolumeKind,
+  requestedByAnnotation,
   type UsageReport,
   usagePath,
 } from '@capstan/api';
@@ -88,6 +89,8 @@ describe('a storage', () => {
     const unit = await tenant.create('one', { offering: 'first', ...mount('data') });
     const volume = await volumeOf('data');
     expect(volume.metadata.name).toBe(storage.metadata.uid);
+    const requester = storage.metadata.annotations?.[requestedByAnnotation];
+    expect([requester, volume.metadata.annotations?.[requestedByAnnotation]]).toEqual([expect.any(String), requester]);
     expect(volume.spec).toMatchObject({ size: 2 ** 30, owner: { namespace: 'default', name: 'data', uid: storage.metadata.uid } });
     const node = volume.metadata.namespace!.slice('node-'.length);
     await unitIs('one', { phase: 'Pending', message: `waits for the storage data: is being created on ${node}` });

@@ -12,7 +12,7 @@ import {
   nodeUnitName,
 } from '@capstan/api';
 import { clusterOf } from '@capstan/client';
-import { withController } from '@capstan/controller';
+import { withController, withRequester } from '@capstan/controller';
 import { directoryOf, type Mounts, storageNames } from './mounts.ts';
 import { addressOf } from './nodes.ts';
 import { programFields } from './program.ts';
@@ -43,7 +43,7 @@ export function allocationFor(
   // The scheduler would add the finalizer before it grants something, by a write of its own.
   const finalizers = [allocationFinalizer];
   const metadata = { name: unit.status?.allocation ?? '', namespace: unit.metadata.namespace ?? '', finalizers };
-  return withController(newObject(allocationKind, { metadata, spec }) as Allocation, unit);
+  return withRequester(withController(newObject(allocationKind, { metadata, spec }) as Allocation, unit), unit);
 }
 
 /** The NodeUnit of the current start on one of its nodes. It never has more than the booking says. */
@@ -75,5 +75,5 @@ export function nodeUnitFor(
     ...(storages.length > 0 && { storages }),
   };
   const metadata = { name: nodeUnitName(uid, run), namespace: nodeNamespace(members[rank]!.node) };
-  return newObject(nodeUnitKind, { metadata, spec }) as NodeUnit;
+  return withRequester(newObject(nodeUnitKind, { metadata, spec }) as NodeUnit, unit);
 }

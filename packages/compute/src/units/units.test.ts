@@ -1,4 +1,4 @@
-import { type GPUUnit, type NodeUnit, unitLabel, unitNodesAnnotation } from '@capstan/api';
+import { type GPUUnit, type NodeUnit, requestedByAnnotation, unitLabel, unitNodesAnnotation } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
 import { fleet as wholeFleet } from '@capstan/fleet';
@@ -65,6 +65,9 @@ describe('a unit', () => {
     const [nodeUnit] = await started(unit);
     const [allocation] = await tenant.allocationsOf(unit);
     expect(nodeUnit!.metadata).toMatchObject({ name: `${unit.metadata.uid}-1`, namespace: 'node-plain-0' });
+    const requester = unit.metadata.annotations![requestedByAnnotation];
+    expect(requester).toEqual(expect.any(String));
+    for (const { metadata } of [nodeUnit!, allocation!]) expect(metadata.annotations?.[requestedByAnnotation]).toBe(requester);
     expect(nodeUnit!.spec).toMatchObject({
       owner: { namespace: 'default', name: 'plain', uid: unit.metadata.uid },
       run: 1,

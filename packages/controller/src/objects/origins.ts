@@ -1,3 +1,4 @@
+import { requestedByAnnotation } from '@capstan/api';
 import { clusterOf, formatKey, type ObjectKey, objectKey, parseKey } from '@capstan/client';
 import type { KubeObject } from '@capstan/machinery';
 
@@ -27,4 +28,15 @@ export function originOf({ metadata }: KubeObject): ObjectKey | undefined {
 export function originsOf(object: KubeObject): readonly ObjectKey[] {
   const origin = originOf(object);
   return origin === undefined ? [] : [origin];
+}
+
+/**
+ * The object, marked as wanted by the user who asked for `origin`, in any workspace. The server takes the name from the platform's own accounts only; without it, the object
+ * names the account of the controller.
+ */
+export function withRequester<T extends KubeObject>(object: T, origin: KubeObject): T {
+  const user = origin.metadata.annotations?.[requestedByAnnotation];
+  if (user === undefined) return object;
+  const annotations = { ...object.metadata.annotations, [requestedByAnnotation]: user };
+  return { ...object, metadata: { ...object.metadata, annotations } };
 }

@@ -4,7 +4,7 @@ import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createOrUpdate } from './create-or-update.ts';
 import { finalize } from './finalizers.ts';
-import { originOf, originsOf, withOrigin } from './origins.ts';
+import { originOf, originsOf, withOrigin, withRequester } from './origins.ts';
 import { withController } from './owners.ts';
 import { patchStatus } from './status.ts';
 
@@ -96,6 +96,15 @@ describe('objects in other workspaces', () => {
     expect(originOf(made)).toEqual({ cluster: 'abc', namespace: 'default', name: 'origin' });
     expect(originsOf(map('alone'))).toEqual([]);
     expect(() => withOrigin(map('made'), map('here'))).toThrow('expected an origin from an endpoint over many workspaces');
+  });
+
+  test('name the user who asked for the one that they were made for', () => {
+    const wish = map('wish', {
+      metadata: { name: 'wish', annotations: { 'capstan.dev/requested-by': 'jane', 'capstan.dev/created-by': 'joe' } },
+    });
+    const made = withRequester(withOrigin(map('made'), there), wish);
+    expect(made.metadata.annotations).toEqual({ 'capstan.dev/origin': expect.any(String), 'capstan.dev/requested-by': 'jane' });
+    expect(withRequester(map('made'), there)).toEqual(map('made'));
   });
 
   test('cannot be owned', () => {
