@@ -1,7 +1,8 @@
-import { type KubeletCluster, kubeletProblem, startKubeletCluster, tool } from '@capstan/testbed';
+import { type KubeletCluster, kubeletProblem, run, startKubeletCluster, temporaryDirectory, tool } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { expectedStreams, streamChecks } from '../support/stream-probe.ts';
+import { resized, saySizes } from '../support/terminal.ts';
 
 /** Ends at once when it should, unlike a plain sleep as the first process. */
 const obedient = "trap 'exit 0' TERM; sleep 3600 & wait";
@@ -104,6 +105,27 @@ describeUnless(await kubeletProblem(), 'real kubelets', () => {
     expect(await cluster.run('wget', '-q', '-O', '-', 'http://127.0.0.1:18080/copied')).toBe('copied\n');
     expect(await cluster.kubectl('get', '--raw', '/api/v1/nodes/node-1/proxy/healthz')).toBe('ok');
   });
+
+  test('serve logs that are followed, terminals whose size changes, and programs that are attached to', async () => {
+    await using following = cluster.startKubectl('logs', '-f', 'shell');
+    await following.waitUntil('it shows the first line', () => following.output === 'hello\n');
+    await cluster.kubectl('exec', 'shell', '--', 'sh', '-c', 'echo more > /proc/1/fd/1');
+    await following.waitUntil('it shows the next line', () => following.output === 'hello\nmore\n');
+    using directory = temporaryDirectory('terminal');
+    const terminal = await resized(cluster.kubectlCommand('exec', '-it', 'shell', '--', 'sh', '-c', saySizes), { directory });
+    expect([terminal.code, terminal.stdout]).toEqual([5, expect.stringMatching(/it is 33 101\r\n.*it is 44 120\r\n/s)]);
+    const [program, ...rest] = cluster.kubectlCommand(
+      'run',
+      'attached',
+      '-i',
+      '--quiet',
+      '--restart=Never',
+      '--image=capstan.test/busybox:1',
+      '--',
+      'cat',
+    );
+    expect(await run(program, rest, { input: 'said\n' })).toMatchObject({ code: 0, stdout: 'said\n' });
+  }, 120_000);
 
   test.skipIf('missing' in probe)(
     'serve the streams of client-go',

@@ -136,9 +136,14 @@ export class KubeletCluster implements AsyncDisposable {
     return path;
   }
 
+  /** The command that runs kubectl as the administrator. */
+  kubectlCommand(...args: readonly string[]): readonly [string, ...string[]] {
+    return this.#hub.command(this.#kubectl, '--kubeconfig', this.kubeconfig, ...args);
+  }
+
   /** Runs kubectl as the administrator, and returns its output. */
   kubectl(...args: readonly string[]): Promise<string> {
-    const [program, ...rest] = this.#hub.command(this.#kubectl, '--kubeconfig', this.kubeconfig, ...args);
+    const [program, ...rest] = this.kubectlCommand(...args);
     return output(program, rest);
   }
 
@@ -149,12 +154,12 @@ export class KubeletCluster implements AsyncDisposable {
 
   /** The same as `kubectl`, for commands that go on. */
   startKubectl(...args: readonly string[]): Child {
-    return new Child('kubectl', this.#hub.command(this.#kubectl, '--kubeconfig', this.kubeconfig, ...args));
+    return new Child('kubectl', this.kubectlCommand(...args));
   }
 
   /** The same, for commands that may fail. */
   tryKubectl(...args: readonly string[]): Promise<CommandResult> {
-    const [program, ...rest] = this.#hub.command(this.#kubectl, '--kubeconfig', this.kubeconfig, ...args);
+    const [program, ...rest] = this.kubectlCommand(...args);
     return run(program, rest);
   }
 
