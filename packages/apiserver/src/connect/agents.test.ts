@@ -256,7 +256,7 @@ describe('a pod in the workspace of a tenant', () => {
   });
 });
 
-describe('a node in the workspace of a tenant', () => {
+describe('in the workspace of a tenant that serves nodes and services', () => {
   const nodes = (tenant: string): string => `/clusters/${tenant}/api/v1/nodes`;
 
   beforeAll(async () => {
@@ -282,7 +282,7 @@ describe('a node in the workspace of a tenant', () => {
     ['second', 'PUT', 'gpu1', 'units/train-1/secrets'],
     ['second', 'PUT', 'https:gpu1:10250', 'units/train-1/secrets'],
     ['second', 'GET', 'n1', 'units/usage'],
-  ])('of %s leads to no agent and no kubelet with its name: %s %s/proxy/%s', async (tenant, method, name, path) => {
+  ])('a node of %s leads to no agent and no kubelet with its name: %s %s/proxy/%s', async (tenant, method, name, path) => {
     const before = asked.length;
     const reply = await server.call(`${nodes(tenant)}/${name}/proxy/${path}`, { method, ...(method === 'PUT' && { body: '{}' }) });
     expect([reply.code, reply.json().message]).toEqual([
@@ -292,6 +292,24 @@ describe('a node in the workspace of a tenant', () => {
     const headers = { upgrade: 'SPDY/3.1' };
     expect((await server.upgrade(`${nodes(tenant)}/${name}/proxy/${path}`, { headers })).code).toBe(503);
     expect(asked.length).toBe(before);
+  });
+
+  test('a service leads to its pods through their agents, also when protocols change', async () => {
+    const base = '/clusters/first/api/v1/namespaces/default';
+    const create = async (path: string, body: object): Promise<void> => {
+      const made = await server.call(`${base}/${path}`, { method: 'POST', body });
+      expect([made.code, made.text]).toEqual([201, expect.any(String)]);
+    };
+    await create('pods', { metadata: { name: 'job' }, spec: { nodeName: 'gpu1', containers: [{ name: 'main', image: 'x' }] } });
+    await create('services', { metadata: { name: 'job' }, spec: { ports: [{ port: 80 }] } });
+    const addresses = [{ ip: '192.0.2.1', targetRef: { kind: 'Pod', name: 'job', namespace: 'default' } }];
+    await create('endpoints', { metadata: { name: 'job' }, subsets: [{ addresses, ports: [{ port: 8080 }] }] });
+    expect((await server.call(`${base}/services/job/proxy/x`)).text).toBe('GET /proxy/first/default/job/8080/x ');
+    const { socket } = upgraded(await server.upgrade(`${base}/services/job/proxy/change`, { headers: tunnelledHandshake, method: 'GET' }));
+    socket.write('ping');
+    expect(String((await once(socket, 'data'))[0])).toBe('ping');
+    socket.destroy();
+    await settled();
   });
 });
 
