@@ -21,7 +21,7 @@ import { measureUnits } from './units/measure.ts';
 
 const usage = `Measures API servers with the same work, one after the other.
 
-  npm run load -- --kubeconfig A [--kubeconfig B] --profile create|get|list|churn|memory|rest|crd|workspaces|bindings|streams|tunnels|idle-streams|idle-tunnel-streams
+  npm run load -- --kubeconfig A [--kubeconfig B] --profile create|get|list|churn|memory|rest|crd|workspaces|bindings|streams|tunnels|tunnel-streams|idle-streams|idle-tunnel-streams
                   [--clients N] [--count N] [--crds N] [--seconds N] [--rounds N] [--pids 1,2] [--json]
   npm run load -- --profile start --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig
   npm run load -- --profile crds [--crds N] [--count N] --command "capstan apiserver --data-dir d" --kubeconfig d/admin.kubeconfig

@@ -8,6 +8,7 @@ import { list } from './list.ts';
 import { memory, rest } from './memory.ts';
 import type { Profile } from './profile.ts';
 import { idleStreams, streams } from './streams.ts';
+import { tunnelStreams } from './tunnel-streams.ts';
 import { idleTunnelStreams, tunnels } from './tunnels.ts';
 import { workspaces } from './workspaces.ts';
 
@@ -15,7 +16,7 @@ import { workspaces } from './workspaces.ts';
 export const profiles: ReadonlyMap<string, Profile> = new Map(
   Object.entries({
     ...{ rest, create, get, list, churn, memory, crd, crds, workspaces, bindings, streams, tunnels },
-    ...{ 'idle-streams': idleStreams, 'idle-tunnel-streams': idleTunnelStreams },
+    ...{ 'idle-streams': idleStreams, 'idle-tunnel-streams': idleTunnelStreams, 'tunnel-streams': tunnelStreams },
   }),
 );
 

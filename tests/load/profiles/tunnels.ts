@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AnsweringTunnel, answerTunnel, dialTunnel } from '@capstan/streams';
-import { makeNamespace, mustAsk } from '../client/ask.ts';
+import { type AnsweringTunnel, answerTunnel, dialTunnel, type TunnelRequest } from '@capstan/streams';
+import { makeNamespace } from '../client/ask.ts';
 import { residentMegabytes } from '../measure/memory.ts';
 import { processorSeconds } from '../measure/processor.ts';
 import { enrollMany } from '../streams/fleet.ts';
 import { measureIdle } from '../streams/idle.ts';
+import { startTunnelNode } from '../streams/tunnel-node.ts';
 import { freshNamespace, type Profile } from './profile.ts';
 
 /** How long the server is left alone before its memory is read, and how long its processor time is measured, in milliseconds. */
@@ -61,16 +62,10 @@ export const idleTunnelStreams: Profile = async (subject, amounts) => {
   const namespace = freshNamespace();
   await makeNamespace(address, namespace);
   const paths: string[] = [];
-  for (const { node: nodeName, certificate, key } of agents) {
-    const tls = { ca: address.ca, cert: certificate, key: key.export({ type: 'pkcs8', format: 'pem' }) };
-    const { signal } = new AbortController();
-    const socket = await dialTunnel({ url: `https://${address.host}:${address.port}`, tls, signal, timeout: 60_000 });
-    const tunnel = await answerTunnel(socket, { handle: (request) => void request.respond(200) });
-    stack.defer(() => tunnel.destroy());
-    const pods = `/api/v1/namespaces/${namespace}/pods`;
-    const spec = { nodeName, containers: [{ name: 'main', image: 'x' }] };
-    await mustAsk(address, { method: 'POST', path: pods, body: JSON.stringify({ metadata: { name: nodeName }, spec }) });
-    paths.push(`${pods}/${nodeName}/attach?stdin=1&stdout=1`);
+  for (const agent of agents) {
+    const handle = (request: TunnelRequest): void => void request.respond(200);
+    const { pod } = stack.use(await startTunnelNode(address, { agent, namespace, handle }));
+    paths.push(`${pod}/attach?stdin=1&stdout=1`);
   }
   return await measureIdle(subject, { paths, count, name: 'idle commands in tunnels' });
 };

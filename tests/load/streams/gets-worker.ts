@@ -3,9 +3,9 @@ import type { Connection } from '@capstan/testbed';
 import { requestText } from '../client/connection.ts';
 import { Pool } from '../client/pool.ts';
 
-const { address, path } = workerData as { address: Connection; path: string };
+const { address, path, count } = workerData as { address: Connection; path: string; count: number };
 using pool = await Pool.open(address, 8);
 const request = requestText({ method: 'GET', path, token: address.token });
-await pool.run({ clients: 8, count: 20_000, seconds: 20 }, () => request);
-const { latencies } = await pool.run({ clients: 8, count: 40_000, seconds: 60 }, () => request);
+await pool.run({ clients: 8, count: count / 2, seconds: 20 }, () => request);
+const { latencies } = await pool.run({ clients: 8, count, seconds: 60 }, () => request);
 parentPort!.postMessage({ p50: latencies.quantile(0.5), p99: latencies.quantile(0.99) });
