@@ -10,6 +10,7 @@ import {
   logicalClusterKind,
   newObject,
   platformControllersUser,
+  schema,
   type WorkspaceType,
   workspaceTypeKind,
 } from '@capstan/api';
@@ -147,6 +148,36 @@ describe('the content of products', () => {
     await vi.waitFor(async () => expect((await create(`old-${count++}`))['spec']).toEqual({ sails: 4 }), patience);
     const { items } = await mills.list();
     expect(items.map(({ spec }) => spec)).toEqual(items.map(() => ({ sails: 4 })));
+  });
+
+  test('leaves the schemas of one earlier release, and can be rolled back further', async () => {
+    const newestMill = {
+      ...newerMill,
+      versions: { v1alpha1: { spec: schema.object('S.', { sails: schema.withDefault(schema.integer('Sails.'), 8) }) } },
+    };
+    const [first, second, third] = [mill, newerMill, newestMill].map((kind) => apiResourceSchema(kind).metadata.name);
+    const schemas = async (): Promise<string[]> => {
+      const { items } = await platform.resource(apiResourceSchemaKind).metadata().list();
+      return items.map(({ metadata }) => metadata.name!).filter((name) => name.includes('.mills.'));
+    };
+    await install([{ ...wind, kinds: [newerMill, sailType] }], installed);
+    expect(new Set(await schemas())).toEqual(new Set([first, second]));
+    // An export of the owner.
+    const resources = [{ group: 'wind.capstan.dev', name: 'mills', schema: first!, storage: { crd: {} } }];
+    const spec = { resources };
+    const exports = platform.resource<ApiExport>(apiExportKind);
+    await exports.create({ apiVersion: 'apis.kcp.io/v1alpha2', kind: 'APIExport', metadata: { name: 'own' }, spec });
+    await using running = suite.run(platformContent([{ ...wind, kinds: [newestMill, sailType] }], { interval: 50 }));
+    const late = suite.client.cluster('root:main:late').resource(mill).in('default');
+    let count = 0;
+    await vi.waitFor(async () => expect(await late.create(millIn(`newest-${count++}`))).toMatchObject({ spec: { sails: 8 } }), patience);
+    expect(new Set(await schemas())).toEqual(new Set([first, second, third]));
+    await exports.delete('own');
+    await vi.waitFor(async () => expect(new Set(await schemas())).toEqual(new Set([second, third])), patience);
+    await running[Symbol.asyncDispose]();
+    await install([wind], installed);
+    await vi.waitFor(async () => expect((await late.create(millIn(`first-${count++}`)))['spec']).toEqual({ sails: 4 }), patience);
+    expect(await schemas()).toContain(first);
   });
 
   test('is repaired if somebody changes it', async () => {

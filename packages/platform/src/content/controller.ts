@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  type ApiBinding,
+  type ApiExport,
+  apiBindingKind,
+  apiExportKind,
+  apiResourceSchemaKind,
   type KindReference,
   platformWorkspace,
   rootCluster,
@@ -18,6 +23,7 @@ import { type InstallActions, NotYet, namespaceKind } from './install.ts';
 import { productsNamespace, statesName } from './names.ts';
 import { accountsNamespace } from './objects.ts';
 import { type ContentActions, type ProductStates, reconcileContent } from './reconcile.ts';
+import { deleteSuperseded, type SchemaActions } from './superseded.ts';
 
 const configMapKind: KindReference = { group: '', version: 'v1', resource: 'configmaps', namespaced: true, kind: 'ConfigMap' };
 
@@ -45,6 +51,7 @@ export function platformContent(
       const backoff = new Backoff(retry);
       const reported = new Map<string, string | undefined>();
       const actions = serverActions(client, signal);
+      const schemas = schemaActions(client, signal);
       let before = '';
       while (!signal.aborted && isLeading()) {
         const states = await reconcileContent(products, actions).catch((error: unknown) => {
@@ -61,6 +68,10 @@ export function platformContent(
           reported.set(name, failure);
         }
         const isDone = states !== undefined && [...states.values()].every(({ state }) => state === 'Installed');
+        if (isDone)
+          await deleteSuperseded(products, schemas).catch((error: unknown) => {
+            if (!signal.aborted) onError(error, { cluster: platformWorkspace, name: 'apiresourceschemas' });
+          });
         // Waits grow only while nothing moves: an installation takes several steps, each of which waits for a controller.
         const now = states === undefined ? before : JSON.stringify([...states]);
         if (isDone || now !== before) backoff.reset();
@@ -121,6 +132,23 @@ function platformActions(client: Client, signal: AbortSignal): InstallActions {
       const changed = merged(existing, object);
       return changed === existing ? existing : orNotYet(client.resource<T>(kind).update(changed, { signal }));
     },
+  };
+}
+
+function schemaActions(client: Client, signal: AbortSignal): SchemaActions {
+  const platform = client.cluster(platformWorkspace);
+  return {
+    schemas: async () => (await platform.resource(apiResourceSchemaKind).metadata().list({ signal })).items,
+    exports: async () => (await platform.resource<ApiExport>(apiExportKind).list({ signal })).items,
+    boundSchemas: async (exported) => {
+      const names = new Set<string>();
+      const view = client.under(`/services/apiexport/${platformWorkspace}/${exported}/clusters/*`);
+      for await (const { items } of view.resource<ApiBinding>(apiBindingKind).pages({ signal }))
+        for (const { status } of items) for (const { schema } of status?.boundResources ?? []) names.add(schema.name);
+      return names;
+    },
+    deleteSchema: ({ metadata: { name = '', uid = '' } }) =>
+      ignoring(platform.resource(apiResourceSchemaKind).delete(name, { preconditions: { uid }, signal }), isNotFound),
   };
 }
 
