@@ -3,6 +3,7 @@ import { type Duplex, Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { UpgradeRequest } from '@capstan/streams';
 import type { Connection } from './connection.ts';
+import type { Answer, AnswerStream } from './exchange.ts';
 import { Http1Exchange } from './http1-exchange.ts';
 
 /** The protocols that clients can switch to, in lower case. Requests for others, such as h2c, are answered with HTTP/1.1. */
@@ -80,12 +81,27 @@ export class UpgradeExchange extends Http1Exchange {
     this.#socket.destroy();
   }
 
+  protected override respond(answer: Answer): void {
+    this.#ignoreMore();
+    super.respond(answer);
+  }
+
+  override stream(code: number, type: string, length?: number): AnswerStream {
+    this.#ignoreMore();
+    return super.stream(code, type, length);
+  }
+
   override upgrade(): UpgradeRequest {
     this.beforeAnswer?.();
     this.code = 101;
     this.isPatient = true;
     this.#response.detachSocket(this.#socket);
     return { request: this.#request, socket: this.#socket, head: this.#head, headers: this.extra };
+  }
+
+  /** The connection closes after an ordinary response, so what the client sends meanwhile is not for us. If nobody read it, nobody would notice that the client leaves. */
+  #ignoreMore(): void {
+    this.#socket.resume();
   }
 }
 

@@ -75,6 +75,20 @@ describe('a request to change protocols', () => {
     expect(answer).toMatch(/\r\n\r\nno$/);
   });
 
+  test.each([0, 1, 1 << 20])('can be answered with a stream, which ends with its client, who has sent %i bytes more', async (bytes) => {
+    const closed = Promise.withResolvers<void>();
+    handle = (exchange) => {
+      exchange.onClose(closed.resolve);
+      exchange.isPatient = true;
+      exchange.stream(200, 'text/plain').write('first');
+    };
+    const socket = await send(upgrading);
+    socket.on('error', () => {});
+    await once(socket, 'data');
+    socket.end(Buffer.alloc(bytes));
+    await closed.promise;
+  });
+
   test.each([
     ['another protocol', 'GET /x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n', ''],
     ['a body', 'POST /x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\nContent-Length: 4\r\n\r\nbody', 'body'],
