@@ -85,7 +85,7 @@ async function attack(): Promise<number> {
   await Promise.race([once(socket, 'secureConnect'), once(socket, 'close')]);
   socket.write(request());
   const waits = random(4) > 0;
-  for (let left = 100; waits && left > 0 && answer.length < 12 && !socket.destroyed; left--) await sleep(5);
+  for (let left = 2_000; waits && left > 0 && answer.length < 12 && !socket.destroyed; left--) await sleep(5);
   for (let left = random(4); left > 0 && !socket.destroyed; left--) socket.write(junk());
   await sleep(random(10));
   if (random(3) === 0) socket.end();

@@ -152,7 +152,9 @@ export class FakeKubelet implements AsyncDisposable {
     }
     const [, action = '', , , container] = pathname.split('/');
     if (upgrade !== 'SPDY/3.1' || container === 'broken')
-      return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 19\r\n\r\ncontainer not found');
+      return void socket.end(
+        'HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 19\r\n\r\ncontainer not found',
+      );
     const offered = String(request.headers['x-stream-protocol-version'] ?? '').split(/,\s*/);
     const protocol = action === 'portForward' ? portForwardProtocol : (offered.find((one) => one.startsWith('v4')) ?? offered[0]!);
     socket.write(
