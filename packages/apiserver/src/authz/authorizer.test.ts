@@ -2,6 +2,7 @@ import { asClusterId, type ClusterId, rootCluster, type User } from '@capstan/ap
 import type { KubeObject } from '@capstan/machinery';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { rbacAuthorizer } from './authorizer.ts';
+import { grantsIn } from './grants.ts';
 import { rbacResources, type Subject } from './resolver.ts';
 import type { PolicyRule } from './rule.ts';
 import { asking, MemoryObjects } from './testing.ts';
@@ -176,6 +177,70 @@ it('lists the rules of a user for SelfSubjectRulesReview, with missing roles', (
   expect(rbac.rulesFor(jane, { cluster: rootCluster, namespace: 'shop' })).toEqual({
     rules: readConfigMaps,
     missing: [expect.objectContaining({ kind: 'Role', name: 'gone' })],
+  });
+});
+
+describe('roles and bindings of a hostile workspace', () => {
+  const onlyJane = [{ kind: 'User', name: 'jane' }];
+  /** Rules that allow nothing that is asked for, which weigh four each. */
+  const useless = (count: number, mark = ''): PolicyRule[] =>
+    Array.from({ length: count }, (_, index) => ({ apiGroups: [`g${mark}`], resources: [`r${index}`], verbs: ['get'] }));
+  const weight = (rules: readonly PolicyRule[]): number =>
+    rules.reduce((sum, rule) => sum + 1 + Object.values(rule).reduce((entries, list: readonly string[]) => entries + list.length, 0), 0);
+
+  it('a role counts once, however many bindings grant it', () => {
+    role('wide', useless(1_000));
+    for (let index = 0; index < 500; index++) bind(`b${index}`, { role: 'ClusterRole/wide', to: onlyJane });
+    expect(rbac.rulesFor(jane, { cluster: rootCluster, namespace: '' }).rules).toHaveLength(1_000);
+  });
+
+  it('only the first rules count beyond the limit, and a denial says so', () => {
+    for (let index = 0; index < 30; index++) {
+      role(`wide-${index}`, useless(5_000, String(index)));
+      bind(`b${String(index).padStart(2, '0')}`, { role: `ClusterRole/wide-${index}`, to: onlyJane });
+    }
+    role('reader', readConfigMaps);
+    bind('a', { role: 'ClusterRole/reader', to: [{ kind: 'User', name: 'joe' }] });
+    bind('z', { role: 'ClusterRole/reader', to: onlyJane });
+    const { rules, cut } = rbac.rulesFor(jane, { cluster: rootCluster, namespace: '' });
+    expect(weight(rules)).toBeLessThanOrEqual(200_000);
+    expect(cut).toMatch('bind fewer or smaller roles');
+    const decision = rbac.authorize(asking(jane, 'list', configMaps));
+    expect(decision).toEqual({ allowed: false, reason: `RBAC: ${cut}`, error: `RBAC: ${cut}` });
+    expect(rbac.authorize(asking({ name: 'joe', groups: [] }, 'list', configMaps)).allowed).toBe(true);
+    bind('0', { role: 'ClusterRole/reader', to: onlyJane });
+    expect(rbac.authorize(asking(jane, 'list', configMaps)).allowed).toBe(true);
+  });
+
+  it('long entries of rules weigh more', () => {
+    role('long', [{ apiGroups: [''], resources: ['x'.repeat(64_000)], verbs: ['get'] }]);
+    bind('b', { role: 'ClusterRole/long', to: onlyJane });
+    expect(grantsIn(objects, { cluster: rootCluster, namespace: '' }, [jane]).weight).toBe(1_004);
+  });
+
+  it('subjects are read up to a limit, whoever asks', () => {
+    const to = Array.from({ length: 5_000 }, (_, index) => ({ kind: 'User', name: `somebody-with-a-long-name-${index}` }));
+    role('reader', readConfigMaps);
+    for (let index = 0; index < 100; index++) bind(`b${String(index).padStart(3, '0')}`, { role: 'ClusterRole/reader', to });
+    bind('z', { role: 'ClusterRole/reader', to: onlyJane });
+    const { read } = objects;
+    const decision = rbac.authorize(asking(jane, 'list', configMaps));
+    expect(objects.read - read).toBeLessThanOrEqual(8 << 20);
+    expect(decision).toMatchObject({ allowed: false, reason: expect.stringMatching('name fewer subjects') as string });
+    expect(rbac.authorize(asking({ name: to[7]!.name, groups: [] }, 'list', configMaps)).allowed).toBe(true);
+  });
+
+  it('hundreds of missing roles make no long message', () => {
+    for (let index = 0; index < 1_000; index++) bind(`b${index}`, { role: `ClusterRole/gone-${index}`, to: onlyJane });
+    expect(rbac.rulesFor(jane, { cluster: rootCluster, namespace: '' }).missing).toHaveLength(100);
+  });
+
+  it('users with a long identity are told apart', () => {
+    role('reader', readConfigMaps);
+    bind('b', { role: 'ClusterRole/reader', to: [{ kind: 'Group', name: 'last' }] });
+    const groups = Array.from({ length: 1_000 }, (_, index) => `group-${index}`);
+    const may = (more: string): boolean => rbac.authorize(asking({ name: 'a', groups: [...groups, more] }, 'get', configMaps)).allowed;
+    expect([may('last'), may('none'), may('last')]).toEqual([true, false, true]);
   });
 });
 

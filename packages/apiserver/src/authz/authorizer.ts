@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ClusterId, User } from '@capstan/api';
 import { rootCluster, superuserGroup } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
@@ -5,14 +6,17 @@ import { status } from '@capstan/machinery';
 import { homeOf } from '../authn/service-account.ts';
 import type { Attributes, Authorizer, Decision } from './attributes.ts';
 import { effectiveUsers } from './effective-users.ts';
+import { type Grants, grantsIn, type RoleReader } from './grants.ts';
 import { policyGrants, type StaticPolicy } from './policy.ts';
-import { type Grants, grantsIn, type MissingRole, printMissing, rbacResources } from './resolver.ts';
+import { type Grant, type MissingRole, printMissing, rbacResources } from './resolver.ts';
 import { type PolicyRule, ruleAllows } from './rule.ts';
 
 /** The rules of a user in a workspace or namespace, and the roles that are missing. */
 export interface RuleSet {
   readonly rules: readonly PolicyRule[];
   readonly missing: readonly MissingRole[];
+  /** Why there are more rules than these; undefined if these are all. */
+  readonly cut?: string;
 }
 
 export interface RuleResolver {
@@ -22,8 +26,14 @@ export interface RuleResolver {
 
 /** The grants of one user in one workspace or namespace, each with the decision it leads to. */
 interface Compiled {
-  readonly permissions: readonly { readonly rules: readonly PolicyRule[]; readonly decision: Decision }[];
+  readonly permissions: readonly Permission[];
   readonly missing: readonly MissingRole[];
+  readonly weight: number;
+  readonly cut: string | undefined;
+}
+
+interface Permission extends Pick<Grant, 'rules' | 'role'> {
+  readonly decision: Decision;
 }
 
 /** The compiled grants of one user in a workspace, by namespace. */
@@ -42,6 +52,12 @@ const noOpinion: Decision = { allowed: false, reason: '' };
 /** More than a busy server uses between two changes of its roles. */
 const defaultCapacity = 10_000;
 
+/** What all cached grants may weigh: some 100 MB, if nobody shares a role. */
+const mostWeight = 2_000_000;
+
+/** Longer identities are cached by their hash. */
+const longIdentity = 1_024;
+
 export interface RbacOptions {
   /** How many sets of compiled grants are cached, over all users. */
   readonly capacity?: number;
@@ -56,26 +72,28 @@ export interface RbacOptions {
  * a role or binding that applies there changes, or until the cache exceeds `capacity`.
  */
 export function rbacAuthorizer(
-  objects: ObjectReader,
+  objects: RoleReader,
   { capacity = defaultCapacity, policyIn, changedIn = () => generationOf(objects) }: RbacOptions = {},
 ): Authorizer & RuleResolver {
   // Authenticators return the same object for the same user; users created per request (impersonation) are found by their identity.
   let byUser = new WeakMap<User, Known>();
   const byIdentity = new Map<string, Known>();
   let size = 0;
+  let weight = 0;
 
   function makeRoom(): void {
-    if (size < capacity) return;
+    if (size < capacity && weight < mostWeight) return;
     byUser = new WeakMap();
     byIdentity.clear();
     size = 0;
+    weight = 0;
   }
 
   function knownOf(user: User): Known {
     let known = byUser.get(user);
     if (known !== undefined) return known;
     // The extra is part of the identity: it contains the home workspace, the scopes and the warrants.
-    const identity = JSON.stringify([user.name, user.groups, user.extra]);
+    const identity = shortened(JSON.stringify([user.name, user.groups, user.extra]));
     known = byIdentity.get(identity);
     if (known === undefined) {
       known = new Map();
@@ -91,7 +109,10 @@ export function rbacAuthorizer(
     const changed = changedIn(cluster);
     let places = known.get(cluster);
     if (places?.changed !== changed) {
-      size -= places?.compiled.size ?? 0;
+      for (const one of places?.compiled.values() ?? []) {
+        size--;
+        weight -= one.weight;
+      }
       known.set(cluster, (places = { changed, compiled: new Map() }));
     }
     let compiled = places.compiled.get(namespace);
@@ -99,6 +120,7 @@ export function rbacAuthorizer(
       compiled = compile(grantsFor(user, cluster, namespace));
       places.compiled.set(namespace, compiled);
       size++;
+      weight += compiled.weight;
     }
     return compiled;
   }
@@ -106,11 +128,11 @@ export function rbacAuthorizer(
   function grantsFor(user: User, cluster: ClusterId, namespace: string): Grants {
     const policy = policyIn?.(cluster);
     const fallback = policy && ((role: string) => policy.clusterRole(role));
-    const parts = effectiveUsers(user, cluster).map((one) => grantsIn(objects, { cluster, namespace, fallback }, one));
-    const grants = parts.flatMap((part) => part.grants);
+    const found = grantsIn(objects, { cluster, namespace, fallback }, effectiveUsers(user, cluster));
+    if (policy === undefined || namespace !== '') return found;
     // Accounts of the root workspace keep their identity in all workspaces, as far as the static policy goes.
-    if (policy !== undefined && namespace === '') for (const one of everywhere(user, cluster)) grants.push(...policyGrants(policy, one));
-    return { grants, missing: parts.flatMap((part) => part.missing) };
+    const everywhere = identitiesEverywhere(user, cluster).flatMap((one) => policyGrants(policy, one));
+    return { grants: [...found.grants, ...everywhere], missing: found.missing, weight: found.weight, cut: found.cut };
   }
 
   return {
@@ -121,21 +143,27 @@ export function rbacAuthorizer(
       const everywhere = compiledFor(user, cluster, '');
       const decision = firstAllowing(everywhere, attributes);
       if (decision !== undefined) return decision;
-      if (namespace === '') return denied(everywhere.missing);
+      if (namespace === '') return denied([everywhere]);
       const local = compiledFor(user, cluster, namespace);
-      return firstAllowing(local, attributes) ?? denied(everywhere.missing, local.missing);
+      return firstAllowing(local, attributes) ?? denied([everywhere, local]);
     },
 
     rulesFor(user, { cluster, namespace }) {
       makeRoom();
       const parts = [compiledFor(user, cluster, '')];
       if (namespace !== '') parts.push(compiledFor(user, cluster, namespace));
+      const cut = parts.find((part) => part.cut !== undefined)?.cut;
       return {
         rules: parts.flatMap(({ permissions }) => permissions.flatMap(({ rules }) => rules)),
         missing: parts.flatMap(({ missing }) => missing),
+        ...(cut !== undefined && { cut }),
       };
     },
   };
+}
+
+function shortened(identity: string): string {
+  return identity.length <= longIdentity ? identity : createHash('sha256').update(identity).digest('base64');
 }
 
 /** Increases with every change of any role or binding. */
@@ -147,16 +175,14 @@ function generationOf(objects: ObjectReader): number {
  * The users that the static policy applies to: accounts of the root workspace under their own name, other users as they appear in the
  * workspace, and accounts of workspaces only by their groups.
  */
-function everywhere(user: User, cluster: ClusterId): readonly User[] {
+function identitiesEverywhere(user: User, cluster: ClusterId): readonly User[] {
   if (homeOf(user) === rootCluster) return [user];
   return effectiveUsers(user, cluster).map((one) => (homeOf(one) === undefined ? one : { name: '', groups: one.groups }));
 }
 
-function compile({ grants, missing }: Grants): Compiled {
-  return {
-    permissions: grants.map(({ reason, rules }) => ({ rules, decision: { allowed: true, reason } })),
-    missing,
-  };
+function compile({ grants, missing, weight, cut }: Grants): Compiled {
+  const permissions = grants.map(({ reason, rules, role }): Permission => ({ rules, role, decision: { allowed: true, reason } }));
+  return { permissions, missing, weight, cut };
 }
 
 function firstAllowing({ permissions }: Compiled, attributes: Attributes): Decision | undefined {
@@ -166,7 +192,10 @@ function firstAllowing({ permissions }: Compiled, attributes: Attributes): Decis
   return undefined;
 }
 
-function denied(everywhere: readonly MissingRole[], local: readonly MissingRole[] = []): Decision {
-  if (everywhere.length === 0 && local.length === 0) return noOpinion;
-  return { allowed: false, reason: `RBAC: ${status.aggregate([...everywhere, ...local].map((role) => printMissing(role)))}` };
+function denied(parts: readonly Compiled[]): Decision {
+  const missing = parts.flatMap((part) => part.missing.map((role) => printMissing(role)));
+  const cut = parts.flatMap((part) => part.cut ?? []);
+  if (missing.length === 0 && cut.length === 0) return noOpinion;
+  const reason = `RBAC: ${status.aggregate([...missing, ...cut])}`;
+  return { allowed: false, reason, ...(cut.length > 0 && { error: reason }) };
 }

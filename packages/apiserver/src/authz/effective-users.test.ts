@@ -37,6 +37,23 @@ describe('a user in a workspace', () => {
     expect(names(jane, 'bbbb')).toEqual(['jane', 'system:anonymous']);
   });
 
+  it('is compared with a bounded number of others, however many warrants it has', () => {
+    const warrant = (index: number): string =>
+      JSON.stringify({ user: `user-${index}`, extra: { [warrants]: many(10, (one) => leaf(one)) } });
+    const leaf = (index: number): string => JSON.stringify({ user: `leaf-${index}` });
+    const many = (count: number, make: (index: number) => string): string[] => Array.from({ length: count }, (_, index) => make(index));
+    const jane = { name: 'jane', groups: [], extra: { [warrants]: many(1_000, warrant) } };
+    expect(names(jane, 'aaaa')).toHaveLength(32);
+    expect(names(jane, 'aaaa').slice(0, 3)).toEqual(['jane', 'user-0', 'leaf-0']);
+  });
+
+  it('keeps the groups of the workspaces that all of its scopes name, however long they are', () => {
+    // Compared one by one, these would take minutes.
+    const long = (start: number): string => Array.from({ length: 100_000 }, (_, index) => `cluster:c${start + index}`).join(',');
+    const [user] = effectiveUsers({ name: 'jane', groups: [], extra: { [scopes]: [long(0), long(99_999)] } }, 'aaaa');
+    expect(user).toEqual({ name: 'system:anonymous', groups: ['system:authenticated', 'system:cluster:c99999'] });
+  });
+
   it('has another name if it is a service account of another workspace', () => {
     const robot = { name: 'system:serviceaccount:default:robot', groups: ['system:serviceaccounts'], extra: { [home]: ['aaaa'] } };
     expect(names(robot, 'aaaa')).toEqual(['system:serviceaccount:default:robot']);

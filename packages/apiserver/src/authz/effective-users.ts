@@ -14,34 +14,46 @@ const clusterScope = 'cluster:';
 /** Longer chains of warrants are not followed. */
 const deepest = 5;
 
+/** More identities than any user has. Those of later warrants do not count: every one is compared with all bindings. */
+const mostUsers = 32;
+
 const stranger: User = { name: 'system:anonymous', groups: ['system:authenticated'] };
 
 /** All users whose permissions a user has in a workspace. For most users, that is only the user itself. */
 export function effectiveUsers(user: User, cluster: string): readonly User[] {
-  return resolve(user, cluster, 0);
+  const found: User[] = [];
+  collect(user, { cluster, depth: 0, found });
+  return found;
 }
 
-function resolve(user: User, cluster: string, depth: number): readonly User[] {
+interface Collecting {
+  readonly cluster: string;
+  readonly depth: number;
+  readonly found: User[];
+}
+
+function collect(user: User, { cluster, depth, found }: Collecting): void {
   const home = homeOf(user);
-  const self = home !== undefined && home !== cluster ? abroad(user, home) : isInScope(user, cluster) ? user : strangerOf(user, depth);
+  found.push(home !== undefined && home !== cluster ? abroad(user, home) : isInScope(user, cluster) ? user : strangerOf(user, depth));
   const warrants = user.extra?.[warrantsExtra];
-  if (warrants === undefined || depth === deepest) return [self];
-  return [self, ...warrants.flatMap((text) => resolveWarrant(text, cluster, depth))];
+  if (warrants === undefined || depth === deepest) return;
+  for (const text of warrants) {
+    if (found.length >= mostUsers) return;
+    const holder = parseWarrant(text);
+    if (holder !== undefined) collect(holder, { cluster, depth: depth + 1, found });
+  }
 }
 
 /** An anonymous user with the groups of the workspaces that all scopes name. Scopes of a warrant give no groups. */
 function strangerOf({ extra }: User, depth: number): User {
   const [first = '', ...others] = extra?.[scopesExtra] ?? [];
-  const clusters = first
-    .split(',')
-    .filter((scope) => scope.startsWith(clusterScope) && others.every((one) => one.split(',').includes(scope)));
+  let clusters = first.split(',').filter((scope) => scope.startsWith(clusterScope));
+  for (const other of others) {
+    const named = new Set(other.split(','));
+    clusters = clusters.filter((scope) => named.has(scope));
+  }
   if (depth > 0 || clusters.length === 0) return stranger;
   return { ...stranger, groups: [...stranger.groups, ...clusters.map((scope) => clusterGroup(scope.slice(clusterScope.length)))] };
-}
-
-function resolveWarrant(text: string, cluster: string, depth: number): readonly User[] {
-  const holder = parseWarrant(text);
-  return holder === undefined ? [] : resolve(holder, cluster, depth + 1);
 }
 
 function isInScope({ extra }: User, cluster: string): boolean {

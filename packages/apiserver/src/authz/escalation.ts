@@ -93,7 +93,7 @@ function notHeld(
   const missing = compared(held.rules, granted);
   if (missing?.total === 0) return undefined;
   const who = `user ${fieldError.quote(user.name)} (groups=${printList(user.groups)})`;
-  const unresolved = held.missing.map((role) => printMissing(role, resource));
+  const unresolved = [...held.missing.map((role) => printMissing(role, resource)), ...(held.cut === undefined ? [] : [held.cut])];
   const problems = unresolved.length === 0 ? '' : `; resolution errors: [${status.aggregate(unresolved)}]`;
   return `${who} is attempting to grant RBAC permissions not currently held:\n${printed(missing)}${problems}`;
 }

@@ -1,6 +1,6 @@
 import type { User } from '@capstan/api';
 import { type KubeObject, rulesOf } from '@capstan/machinery';
-import { type Grant, grantOf } from './resolver.ts';
+import { candidateOf, type Grant, grantOf } from './resolver.ts';
 import type { PolicyRule } from './rule.ts';
 
 /** Roles and bindings that apply without being stored in a workspace. */
@@ -18,8 +18,9 @@ export function staticPolicy(objects: readonly KubeObject[]): StaticPolicy {
 
 /** The grants of a policy to a user. */
 export function policyGrants(policy: StaticPolicy, user: User): Grant[] {
+  const candidate = candidateOf(user);
   return policy.bindings.flatMap((binding) => {
-    const found = grantOf(binding, user, ({ name }) => policy.clusterRole(name));
+    const found = grantOf(binding, candidate, ({ name }) => policy.clusterRole(name));
     return found !== undefined && 'rules' in found ? [found] : [];
   });
 }

@@ -1,5 +1,5 @@
 import type { ClusterId, User } from '@capstan/api';
-import type { ObjectReader } from '@capstan/kinds';
+import type { ObjectKey, ObjectReader } from '@capstan/kinds';
 import { fieldError, type GroupResource, type KubeObject, type PolicyRule, rulesOf } from '@capstan/machinery';
 
 export const rbacGroup = 'rbac.authorization.k8s.io';
@@ -29,12 +29,8 @@ export interface Grant {
   /** The reason given for requests that these rules allow. */
   readonly reason: string;
   readonly rules: readonly PolicyRule[];
-}
-
-export interface Grants {
-  readonly grants: readonly Grant[];
-  /** Roles that bindings refer to and that do not exist. */
-  readonly missing: readonly MissingRole[];
+  /** The stored role, kept so that all who have it share one parsed copy. */
+  readonly role?: KubeObject | undefined;
 }
 
 /** A role that a binding refers to and that does not exist. */
@@ -61,30 +57,18 @@ export interface RolePlace {
   readonly fallback?: ((name: string) => readonly PolicyRule[] | undefined) | undefined;
 }
 
-/**
- * The grants of a user from the bindings of a workspace: from its cluster role bindings if the namespace is empty, from the role bindings
- * of the namespace otherwise.
- */
-export function grantsIn(objects: ObjectReader, { cluster, namespace, fallback }: RolePlace, user: User): Grants {
-  const bindings =
-    namespace === ''
-      ? objects.list(rbacResources.clusterRoleBindings, cluster)
-      : objects.list(rbacResources.roleBindings, cluster, namespace);
-  const grants: Grant[] = [];
-  const missing: MissingRole[] = [];
-  for (const binding of bindings) {
-    const found = grantOf(binding, user, (role) => referencedRules(objects, { cluster, namespace, fallback }, role));
-    if (found === undefined) continue;
-    if ('rules' in found) grants.push(found);
-    else missing.push(found);
-  }
-  return { grants, missing };
+/** A user, prepared to be compared with many subjects. */
+export interface Candidate {
+  readonly name: string;
+  readonly groups: ReadonlySet<string>;
 }
+
+export const candidateOf = ({ name, groups }: User): Candidate => ({ name, groups: new Set(groups) });
 
 /** The grant of one binding: undefined if the user is not a subject, the role's name if the role does not exist. */
 export function grantOf(
   binding: KubeObject,
-  user: User,
+  user: Candidate,
   rulesOfRole: (role: RoleRef) => readonly PolicyRule[] | undefined,
 ): Grant | MissingRole | undefined {
   const { namespace = '' } = binding.metadata;
@@ -102,22 +86,26 @@ export function referencedRules(
   { kind, name }: RoleRef,
 ): readonly PolicyRule[] | undefined {
   if (!isRoleKind(kind)) return undefined;
-  const at = kind === 'Role' ? { ...rbacResources.roles, namespace } : { ...rbacResources.clusterRoles, namespace: '' };
-  const found = objects.get({ ...at, cluster, name });
+  const found = objects.get(keyOfRole(kind, name, { cluster, namespace }));
   if (found !== undefined) return rulesOf(found);
   return kind === 'ClusterRole' ? fallback?.(name) : undefined;
+}
+
+export function keyOfRole(kind: 'Role' | 'ClusterRole', name: string, { cluster, namespace }: RolePlace): ObjectKey {
+  const at = kind === 'Role' ? { ...rbacResources.roles, namespace } : { ...rbacResources.clusterRoles, namespace: '' };
+  return { ...at, cluster, name };
 }
 
 function subjectsOf(binding: KubeObject): readonly Subject[] {
   return (binding['subjects'] as Subject[] | null | undefined) ?? none;
 }
 
-function isMeant(subject: Subject, user: User, bindingNamespace: string): boolean {
+function isMeant(subject: Subject, user: Candidate, bindingNamespace: string): boolean {
   switch (subject.kind) {
     case 'User':
       return subject.name === user.name;
     case 'Group':
-      return user.groups.includes(subject.name);
+      return user.groups.has(subject.name);
     case 'ServiceAccount': {
       const namespace = subject.namespace || bindingNamespace;
       return namespace !== '' && user.name === `system:serviceaccount:${namespace}:${subject.name}`;

@@ -1,13 +1,17 @@
 import { rootCluster, type StoredKind, type User } from '@capstan/api';
-import type { ObjectKey, ObjectReader } from '@capstan/kinds';
+import type { ObjectKey } from '@capstan/kinds';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
+import type { Unparsed } from '../cache/reader.ts';
 import type { Attributes } from './attributes.ts';
+import type { RoleReader } from './grants.ts';
 
 /** In-memory objects with the interface of the watch cache. For tests. */
-export class MemoryObjects implements ObjectReader {
+export class MemoryObjects implements RoleReader {
   readonly #objects = new Map<string, { resource: string; cluster: string; namespace: string; object: KubeObject }>();
   readonly #generations = new Map<string, number>();
   lists = 0;
+  /** The characters of the objects that were read by `unparsed` and `eachUnparsed`. */
+  read = 0;
 
   put(resource: GroupResource, object: KubeObject, cluster = 'root'): this {
     const { name = '', namespace = '' } = object.metadata;
@@ -34,8 +38,31 @@ export class MemoryObjects implements ObjectReader {
       .map(({ object }) => object as T);
   }
 
+  unparsed(at: ObjectKey): Unparsed | undefined {
+    const object = this.get(at);
+    return object && this.#unparsed(object);
+  }
+
+  eachUnparsed(
+    resource: StoredKind<KubeObject>,
+    { cluster, namespace }: { readonly cluster: string; readonly namespace: string },
+    visit: (object: Unparsed) => boolean,
+  ): void {
+    const byName = this.list(resource, cluster, namespace).sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1));
+    for (const object of byName) if (!visit(this.#unparsed(object))) return;
+  }
+
   generation({ resource }: GroupResource): number {
     return this.#generations.get(resource) ?? 0;
+  }
+
+  #unparsed(object: KubeObject): Unparsed {
+    const { length } = JSON.stringify(object);
+    const read = (): KubeObject => {
+      this.read += length;
+      return object;
+    };
+    return { length, read };
   }
 
   #changed({ resource }: GroupResource): void {

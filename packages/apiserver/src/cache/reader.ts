@@ -2,6 +2,14 @@ import type { ClusterId, StoredKind } from '@capstan/api';
 import type { GroupResource, KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from './entry.ts';
 
+/** A stored object that is parsed when it is read. */
+export interface Unparsed {
+  /** The characters of its text. */
+  readonly length: number;
+  /** Do not modify the result. */
+  read(): KubeObject;
+}
+
 /** Reads many objects without keeping them in parsed form. */
 export interface EntryReader {
   /**

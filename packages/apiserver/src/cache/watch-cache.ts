@@ -4,7 +4,7 @@ import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { prefixRange, type Range, type Store, type StoreError, type StoreEvent, type Watch } from '@capstan/store';
 import { atRevision, CacheEntry } from './entry.ts';
 import { type CacheEvent, EventRing } from './event-ring.ts';
-import type { EntryReader } from './reader.ts';
+import type { EntryReader, Unparsed } from './reader.ts';
 import { SortedMap } from './sorted-map.ts';
 import { isUnion, type StoredEvent, Unions } from './unions.ts';
 
@@ -157,6 +157,22 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
   walk<T extends KubeObject = KubeObject>(resource: StoredKind<T>, cluster: ClusterId, visit: (entry: CacheEntry<T>) => boolean): void {
     const prefix = `${cluster}/`;
     this.resource(resource).entries.walk(prefix, endOf(prefix), visit);
+  unparsed(at: ObjectKey): Unparsed | undefined {
+    const held = this.resource(at);
+    const entry = held.entries.get(cacheKey(at));
+    return entry && unparsedOf(held, entry);
+  }
+
+  eachUnparsed(
+    resource: StoredKind<KubeObject>,
+    { cluster, namespace }: Pick<ObjectKey, 'cluster' | 'namespace'>,
+    visit: (object: Unparsed) => boolean,
+  ): void {
+    const prefix = `${cluster}/${namespace}/`;
+    const held = this.resource(resource);
+    held.entries.walk(prefix, endOf(prefix), (entry) => visit(unparsedOf(held, entry)));
+  }
+
   }
 
   generation(resource: GroupResource): number {
@@ -313,6 +329,8 @@ export function cacheKey({ cluster, namespace, name }: Pick<ObjectKey, 'cluster'
 export function storeKey({ cluster, group, resource, namespace, name }: ObjectKey): string {
   return `${registry}${cluster}/${group === '' ? 'core' : group}/${resource}/${namespace}/${name}`;
 }
+
+const unparsedOf = (held: ResourceCache, entry: CacheEntry): Unparsed => ({ length: entry.text.length, read: () => held.objectOf(entry) });
 
 export function parseStoreKey(key: string): { resource: string; key: string } {
   const cluster = key.indexOf('/', registry.length);

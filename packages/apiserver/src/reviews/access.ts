@@ -55,7 +55,8 @@ export function selfSubjectAccessReview(body: KubeObject, context: AccessReviewC
 export function selfSubjectRulesReview(body: KubeObject, { cluster, user, authorizer }: AccessReviewContext): KubeObject {
   const { namespace = '' } = (body['spec'] ?? {}) as { namespace?: string };
   if (namespace === '') throw status.badRequest('no namespace on request');
-  const { rules, missing } = authorizer.rulesFor(user, { cluster, namespace });
+  const { rules, missing, cut } = authorizer.rulesFor(user, { cluster, namespace });
+  const problems = [...missing.map((role) => printMissing(role)), ...(cut === undefined ? [] : [cut])];
   return {
     kind: 'SelfSubjectRulesReview',
     apiVersion,
@@ -66,8 +67,8 @@ export function selfSubjectRulesReview(body: KubeObject, { cluster, user, author
       nonResourceRules: rules
         .filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0)
         .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
-      incomplete: false,
-      ...(missing.length > 0 && { evaluationError: status.aggregate(missing.map((role) => printMissing(role))) }),
+      incomplete: cut !== undefined,
+      ...(problems.length > 0 && { evaluationError: status.aggregate(problems) }),
     },
   };
 }

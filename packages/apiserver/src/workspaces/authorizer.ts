@@ -86,7 +86,8 @@ export function workspaceAuthorizer(options: {
       if (decision.allowed) return decision;
       // Roles can allow bound kinds without naming them.
       const asBound = maximal.isBound(attributes) ? rbac.authorize({ ...attributes, ...boundObjects }) : denied;
-      return asBound.allowed ? asBound : denied;
+      if (asBound.allowed) return asBound;
+      return decision.error === undefined ? denied : { ...denied, reason: decision.error };
     },
     rulesFor: (user, place) => rbac.rulesFor(user, place),
     mayEnter: (user, cluster) => user.groups.includes(superuserGroup) || rights.mayEnter(user, cluster),
