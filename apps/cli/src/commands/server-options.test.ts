@@ -12,6 +12,7 @@ test('limits of requests, watches and streams become those of the server', () =>
     watches: { total: 1000, perOrganization: 300, perWorkspace: 100, perUser: 50, agents: 2000, perAgent: 60 },
     streams: { total: 500, perWorkspace: 80, perUser: 40 },
     objects: { expressions: 10, webhooks: 5 },
+    webhooks: { calls: 90, callsPerOrganization: 30, perWorkspace: 40 },
   };
   expect(limitOptions(limits)).toEqual({
     connections: 100,
@@ -28,6 +29,7 @@ test('limits of requests, watches and streams become those of the server', () =>
     watches: { overall: 1000, perTenant: 300, perLine: 100, perUser: 50, agents: { overall: 2000, perLine: 60 } },
     streams: { overall: 500, perLine: 80, perUser: 40 },
     objects: { expressions: 10, webhooks: 5 },
+    webhooks: { calls: { overall: 90, perTenant: 30 }, perWorkspace: 40 },
   });
 });
 

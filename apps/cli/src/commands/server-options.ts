@@ -82,6 +82,7 @@ export function limitOptions(limits: Part<'limits'>): NonNullable<ServerOptions[
         ...(watches.perAgent !== undefined && { perLine: watches.perAgent }),
       },
     },
+    ...(limits.webhooks !== undefined && { webhooks: webhookLimits(limits.webhooks) }),
   };
 }
 
@@ -91,8 +92,17 @@ function defined<T extends Readonly<Record<string, number | undefined>>>(values:
 }
 
 function byteLimits(total: number | undefined, perOrganization: number | undefined): { overall?: number; perTenant?: number } {
-  const bytes = (mebibytes: number | undefined): number | undefined => (mebibytes === undefined ? undefined : mebibytes * 2 ** 20);
-  return defined({ overall: bytes(total), perTenant: bytes(perOrganization) });
+  return defined({ overall: mebibytes(total), perTenant: mebibytes(perOrganization) });
+}
+
+const mebibytes = (count: number | undefined): number | undefined => (count === undefined ? undefined : count * 2 ** 20);
+
+function webhookLimits({
+  calls: overall,
+  callsPerOrganization: perTenant,
+  perWorkspace,
+}: NonNullable<Part<'limits'>['webhooks']>): NonNullable<NonNullable<ServerOptions['limits']>['webhooks']> {
+  return { calls: defined({ overall, perTenant }), ...defined({ perWorkspace }) };
 }
 
 interface OpenLimits {

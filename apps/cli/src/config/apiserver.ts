@@ -70,6 +70,11 @@ export const apiServerShape = section({
       webhooks: wholeNumber(1, 100_000),
       schemas: wholeNumber(1000, 10_000_000),
     }),
+    webhooks: section({
+      calls: wholeNumber(1, 100_000),
+      callsPerOrganization: wholeNumber(1, 100_000),
+      perWorkspace: wholeNumber(1, 100_000),
+    }),
     streams: section({
       total: wholeNumber(1, 1_000_000),
       perOrganization: wholeNumber(1, 1_000_000),

@@ -23,7 +23,7 @@ export function webhookConversion(client: WebhookClient): WebhookConversion {
       const apiVersion = `${summary.group}/${name}`;
       const from = `${objects[0]!.apiVersion}, Kind=${objects[0]!.kind}`;
       const review = makeReview(objects, apiVersion, rule.reviewVersions);
-      const answer = await client.post({ cluster, endpoint, body: review.text, timeoutSeconds }).catch((error: unknown) => {
+      const answer = await client.post({ cluster, endpoint, body: () => review.text, timeoutSeconds }).catch((error: unknown) => {
         throw error instanceof CallFailure ? failed(from, error.message.replace('failed to call webhook: ', '')) : error;
       });
       if (answer.code < 200 || answer.code > 206) throw failed(from, errorOf(answer));

@@ -60,11 +60,11 @@ describe('an address', () => {
 });
 
 describe('a URL configured by a workspace', () => {
-  const call = { body: '{}', timeoutSeconds: 5 };
+  const call = { body: () => '{}', timeoutSeconds: 5 };
 
   it('is not called as a webhook at a denied address, by any name, nor over an existing connection of the operator', async () => {
     await using hook = await TestWebhook.start(() => ({ body: '{}' }));
-    using client = new WebhookClient(new MemoryObjects(), everything);
+    using client = new WebhookClient(new MemoryObjects(), { outbound: everything });
     for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '0x7f.1']) {
       const endpoint = { by: 'url', url: `https://${host}:${hook.port}/x`, authorities: hook.authority } as const;
       await client.post({ ...call, cluster: rootCluster, endpoint }).catch(() => {});
@@ -89,7 +89,7 @@ describe('a URL configured by a workspace', () => {
   it('does not reveal whether something listens there', async () => {
     const listening = createServer();
     await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
-    using client = new WebhookClient(new MemoryObjects(), everything);
+    using client = new WebhookClient(new MemoryObjects(), { outbound: everything });
     const { port } = listening.address() as AddressInfo;
     const [open, shut] = await Promise.all(
       [port, 1].map((at) =>

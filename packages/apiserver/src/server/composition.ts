@@ -9,6 +9,7 @@ import { nodeRestriction } from '../admission/plugins/node-restriction/plugin.ts
 import { workloadPlugins } from '../admission/plugins/workload-plugins.ts';
 import { resourceQuota } from '../admission/quota/plugin.ts';
 import { rbacEscalation } from '../admission/rbac-escalation.ts';
+import { webhookCountLimit } from '../admission/webhooks/count-limit.ts';
 import { Bindings } from '../bindings/bindings.ts';
 import { definitionLifecycle } from '../crds/admission.ts';
 import { bindings, podActions } from '../handlers/pods/pod-actions.ts';
@@ -125,6 +126,7 @@ function admission(
     ...sharing.plugins,
     objectLimits(options.limits?.objects),
     rbacEscalation({ objects: cache, rbac, roleIn: (cluster, name) => policyIn(cluster).clusterRole(name) }),
+    webhookCountLimit(cache, options.limits?.webhooks?.perWorkspace),
     objectLimit({ cache, limit: options.workspaceObjectLimit }),
     resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),
   ]);

@@ -5,6 +5,7 @@ import { quarantinedRules } from '../crds/quarantined-rules.ts';
 import { webhookConversion } from '../crds/webhook.ts';
 import { Outbound } from '../http/outbound.ts';
 import { builtinCatalog, type Catalog } from '../registry/catalog.ts';
+import { Organizations } from '../workspaces/organization.ts';
 import type { Lifetime, ServerOptions } from './options.ts';
 import type { Storage } from './storage.ts';
 import { type Workspaces, workspaces } from './workspaces.ts';
@@ -24,9 +25,11 @@ export interface Kinds {
 export function kindsOf({ cache, quarantine }: Storage, options: ServerOptions, { resources }: Lifetime): Kinds {
   const catalog = builtinCatalog(new Set(options.optionalVersions));
   const outbound = options.outbound && new Outbound(options.outbound);
-  const webhooks = resources.use(new WebhookClient(cache, outbound));
+  const organizations = new Organizations(cache);
+  const slots = options.limits?.webhooks?.calls;
+  const webhooks = resources.use(new WebhookClient(cache, { outbound, slots, organizationOf: organizations.of }));
   const webhook = webhookConversion(webhooks);
   const rules = quarantinedRules(rulesOf, quarantine);
   const definitions = new Definitions({ cache, rules, webhook });
-  return { catalog, definitions, spaces: workspaces({ cache, catalog, definitions, rules, webhook }), webhooks, outbound };
+  return { catalog, definitions, spaces: workspaces({ cache, catalog, organizations, definitions, rules, webhook }), webhooks, outbound };
 }

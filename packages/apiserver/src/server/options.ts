@@ -14,6 +14,7 @@ import type { OutboundOptions } from '../http/outbound.ts';
 import type { ByteBudgetOptions } from '../limits/byte-budget.ts';
 import type { InFlightOptions } from '../limits/in-flight.ts';
 import type { OpenCountOptions } from '../limits/open-count.ts';
+import type { SlotsOptions } from '../limits/slots.ts';
 import type { LogStoreLimits } from '../log-store/store.ts';
 import type { Advertised } from '../presence/addresses.ts';
 import type { MountOptions } from '../workspaces/mounts/mounted.ts';
@@ -51,6 +52,12 @@ export interface ServerOptions {
     /** How large the objects may be that the server compiles. */
     readonly objects?: Partial<ObjectLimits>;
     /** 20,000 when absent; never more than the process can hold without running out of file descriptors. */
+    readonly webhooks?: {
+      /** How many calls are under way: 512, and 64 for one organization when absent. */
+      readonly calls?: Partial<SlotsOptions>;
+      /** How many webhooks a workspace has in all its configurations: 1,000 when absent. */
+      readonly perWorkspace?: number;
+    };
     readonly connections?: number;
     /** From one address, or one /64 network: 2,000 when absent. */
     readonly connectionsPerAddress?: number;

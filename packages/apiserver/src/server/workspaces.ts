@@ -14,7 +14,7 @@ import { BuiltInKinds } from '../workspaces/kinds/built-in-kinds.ts';
 import { KindsByWorkspace } from '../workspaces/kinds/kinds-by-workspace.ts';
 import { PlatformKinds } from '../workspaces/kinds/platform-kinds.ts';
 import { WildcardKinds } from '../workspaces/kinds/wildcard-kinds.ts';
-import { Organizations } from '../workspaces/organization.ts';
+import type { Organizations } from '../workspaces/organization.ts';
 import { Scopes, type Visibility, type WorkspaceView } from '../workspaces/scopes.ts';
 import { Tree } from '../workspaces/tree.ts';
 
@@ -45,11 +45,12 @@ export interface Workspaces {
 export function workspaces(options: {
   readonly cache: WatchCache;
   readonly catalog: Catalog;
+  readonly organizations: Organizations;
   readonly definitions: Definitions;
   readonly rules: RuleCompiler;
   readonly webhook: WebhookConversion;
 }): Workspaces {
-  const { cache, catalog, definitions, rules, webhook } = options;
+  const { cache, catalog, organizations, definitions, rules, webhook } = options;
   const platform = new PlatformKinds(rulesOf);
   const bound = new BoundDefinitions({ cache, platform, rules, webhook });
   const tree = new Tree(cache);
@@ -79,7 +80,7 @@ export function workspaces(options: {
   return {
     catalogs,
     tree,
-    organizations: new Organizations(cache),
+    organizations,
     platform,
     builtIn,
     bound,

@@ -20,7 +20,7 @@ export async function ask(client: WebhookClient, hook: Hook, { view, mutating }:
   const answer = await client.post({
     cluster: ruleCluster(request),
     endpoint: hook.endpoint,
-    body: reviewText(version, uid, view),
+    body: () => reviewText(version, uid, view),
     timeoutSeconds: hook.timeoutSeconds,
   });
   const verdict = readAnswer(answer, { version, uid, mutating });

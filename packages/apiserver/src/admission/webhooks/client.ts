@@ -6,6 +6,8 @@ import { readBounded } from '../../http/bounded.ts';
 import { networkFailure } from '../../http/network-failure.ts';
 import type { Outbound } from '../../http/outbound.ts';
 import { trusting } from '../../http/trust.ts';
+import type { OrganizationOf } from '../../limits/line.ts';
+import { Slots, type SlotsOptions } from '../../limits/slots.ts';
 import { CallFailure } from './failure.ts';
 import type { Endpoint } from './hook.ts';
 import { addressOf } from './service.ts';
@@ -23,7 +25,8 @@ export interface WebhookAnswer {
 export interface WebhookCall {
   readonly cluster: ClusterId;
   readonly endpoint: Endpoint;
-  readonly body: string;
+  /** Makes the body, when the call has a slot: bodies of calls that wait would fill the memory. */
+  readonly body: () => string;
   readonly timeoutSeconds: number;
 }
 
@@ -39,28 +42,48 @@ interface Destination {
   readonly outbound: Outbound | undefined;
 }
 
+/** Enough for thousands of calls in a second. A call holds its body in memory. */
+const usualSlots: SlotsOptions = { overall: 512, perTenant: 64 };
+
+export interface WebhookClientOptions {
+  /** Blocks some addresses for the webhooks of all workspaces but the root. */
+  readonly outbound?: Outbound | undefined;
+  /** How many calls are under way for the webhooks of all organizations, and of one. */
+  readonly slots?: Partial<SlotsOptions> | undefined;
+  /** By default, each workspace is its own organization. */
+  readonly organizationOf?: OrganizationOf;
+}
+
 /** Posts to webhooks over kept-alive connections. Each call has a timeout, and each response a size limit. */
 export class WebhookClient implements Disposable {
   readonly #objects: ObjectReader;
   readonly #outbound: Outbound | undefined;
+  readonly #organizationOf: OrganizationOf;
+  readonly #slots: Slots;
   readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: idleConnections });
   /** Separate from the other agent, so that calls with blocked addresses never reuse a connection made without the check. */
   readonly #guarded = new Agent({ keepAlive: true, maxFreeSockets: idleConnections });
 
-  /** `outbound` blocks some addresses for the webhooks of all workspaces but the root. */
-  constructor(objects: ObjectReader, outbound?: Outbound) {
+  constructor(objects: ObjectReader, { outbound, slots, organizationOf = (cluster) => cluster }: WebhookClientOptions = {}) {
     this.#objects = objects;
     this.#outbound = outbound;
+    this.#organizationOf = organizationOf;
+    this.#slots = new Slots({ ...usualSlots, ...slots });
   }
 
   async post(call: WebhookCall): Promise<WebhookAnswer> {
     const query = `?timeout=${call.timeoutSeconds}s`;
     const { url, text } = named(call.endpoint);
     const signal = AbortSignal.timeout(call.timeoutSeconds * 1000);
+    let isSent = false;
     try {
-      return await this.#send(this.#destination(call, url, query), call.body, signal);
+      return await this.#slots.within(this.#organizationOf(call.cluster), signal, () => {
+        isSent = true;
+        return this.#send(this.#destination(call, url, query), call.body(), signal);
+      });
     } catch (error) {
-      const why = signal.aborted ? 'context deadline exceeded' : networkFailure(error);
+      const late = isSent ? 'context deadline exceeded' : 'waited too long for other calls of webhooks of this organization';
+      const why = signal.aborted ? late : networkFailure(error);
       throw new CallFailure(`failed to call webhook: Post ${JSON.stringify(text + query)}: ${why}`);
     }
   }

@@ -1,21 +1,25 @@
 import type { ClusterId } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
-import type { KubeObject } from '@capstan/machinery';
+import type { GroupResource, KubeObject } from '@capstan/machinery';
 import { ByWorkspace } from '../../cache/by-workspace.ts';
 import { type Hook, hooksOf } from './hook.ts';
+
+const group = 'admissionregistration.k8s.io';
+export const mutatingConfigurations = { group, resource: 'mutatingwebhookconfigurations' };
+export const validatingConfigurations = { group, resource: 'validatingwebhookconfigurations' };
 
 const none: readonly Hook[] = [];
 
 /** The webhooks of each workspace, in calling order. Parsed again only when a configuration changes. */
 export class Configurations {
   readonly #objects: ObjectReader;
-  readonly #resource: { readonly group: string; readonly resource: string };
+  readonly #resource: GroupResource;
   readonly #byWorkspace = new ByWorkspace<readonly Hook[]>();
   readonly #compiled = new WeakMap<KubeObject, readonly Hook[]>();
 
-  constructor(objects: ObjectReader, resource: 'mutatingwebhookconfigurations' | 'validatingwebhookconfigurations') {
+  constructor(objects: ObjectReader, resource: GroupResource) {
     this.#objects = objects;
-    this.#resource = { group: 'admissionregistration.k8s.io', resource };
+    this.#resource = resource;
   }
 
   of(cluster: ClusterId): readonly Hook[] {

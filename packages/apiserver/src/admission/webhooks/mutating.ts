@@ -7,7 +7,7 @@ import { checkPlace, replaceContents } from '../patching/form.ts';
 import { repairManagedFields } from '../patching/managed-fields.ts';
 import { ruleCluster, unnaming } from '../source.ts';
 import { ask } from './call.ts';
-import { Configurations } from './configurations.ts';
+import { Configurations, mutatingConfigurations } from './configurations.ts';
 import { CallFailure, denied, failedCalling } from './failure.ts';
 import type { Hook } from './hook.ts';
 import type { WebhookOptions } from './options.ts';
@@ -19,7 +19,7 @@ const auditPrefix = 'mutation.webhook.admission.k8s.io/';
 
 /** Calls mutating webhooks, one after the other, each with the result of the previous one. */
 export function mutatingWebhooks(options: WebhookOptions): AdmissionPlugin {
-  const configurations = new Configurations(options.objects, 'mutatingwebhookconfigurations');
+  const configurations = new Configurations(options.objects, mutatingConfigurations);
   return {
     name: pluginName,
     mutate(request) {

@@ -3,7 +3,7 @@ import type { Resource } from '../../registry/resource.ts';
 import { isExempt, matchingResource } from '../matching/match.ts';
 import { ruleCluster } from '../source.ts';
 import { ask } from './call.ts';
-import { Configurations } from './configurations.ts';
+import { Configurations, validatingConfigurations } from './configurations.ts';
 import { CallFailure, denied, failedCalling } from './failure.ts';
 import type { Hook } from './hook.ts';
 import type { WebhookOptions } from './options.ts';
@@ -11,7 +11,7 @@ import { named, type View, viewOf } from './review.ts';
 
 /** Calls validating webhooks in parallel, with the object as it will be stored. */
 export function validatingWebhooks(options: WebhookOptions): AdmissionPlugin {
-  const configurations = new Configurations(options.objects, 'validatingwebhookconfigurations');
+  const configurations = new Configurations(options.objects, validatingConfigurations);
   return {
     name: 'ValidatingAdmissionWebhook',
     validate(request) {
