@@ -2,7 +2,7 @@ import { everyCluster } from '@capstan/api';
 import { StatusError, status, validateIncludeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { sendLong } from '../http/long-text.ts';
+import { holding, sendLong } from '../http/long-text.ts';
 import { type Negotiated, negotiate, negotiateWatch, takesJson } from '../http/negotiate.ts';
 import { reply, wantsPretty } from '../http/reply.ts';
 import type { RequestContext } from '../registry/context.ts';
@@ -42,7 +42,7 @@ export async function handleGet(backend: Reading, exchange: Exchange, context: R
 export async function handleList(backend: Reading, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept, resource.custom === undefined);
   const shape = shaperFor(resource, wanted, context);
-  const page = await list(backend.cache, resource, context.info, context.pace());
+  const page = await list(backend.cache, resource, context.info, { pace: context.pace(), hold: holding(exchange) });
   const converting = readable(resource, page.entries);
   if (converting !== undefined) await converting;
   const entries = page.after === undefined ? withBuiltin(backend, resource, { info: context.info, found: page.entries }) : page.entries;
@@ -85,7 +85,7 @@ function sendLongList(
     type: 'application/json',
     pieces: shape.pieces(entries, meta),
     mayFail: !cannotFail,
-    // The array of references; the objects themselves are in the cache.
+    // The array of references; the objects themselves are in the cache, or are held already.
     sourceBytes: entries.length * 8,
   });
 }

@@ -12,6 +12,7 @@ import {
 } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { holding } from '../http/long-text.ts';
 import { negotiate } from '../http/negotiate.ts';
 import { catalogFor } from '../registry/catalogs.ts';
 import type { RequestContext } from '../registry/context.ts';
@@ -83,7 +84,7 @@ export async function handleDeleteCollection(
   const listErrors = validateListOptions(parseListOptions(context.info.query));
   if (listErrors.length > 0) throw invalidOptions('ListOptions', listErrors);
   const options = await readOptions(serving, exchange, context);
-  const found = await list(serving.cache, resource, context.info, context.pace());
+  const found = await list(serving.cache, resource, context.info, { pace: context.pace(), hold: holding(exchange) });
   warnOfDependents(resource, options, context);
   const dryRun = (options.dryRun ?? []).length > 0;
   for (let at = 0; at < found.entries.length; at += deletedAtOnce) {

@@ -66,6 +66,15 @@ class Held {
   }
 }
 
+/** Counts what a request holds until it is over. Throws if that is too much for its tenant. */
+export function holding(exchange: Exchange): (bytes: number) => void {
+  let held: Held | undefined;
+  return (bytes) => {
+    // Nobody would give back what is held for a client that has left.
+    if (!exchange.closed) (held ??= new Held(exchange)).take(bytes);
+  };
+}
+
 export function tooMuchUnread(): StatusError {
   return status.tooManyRequests('too many long responses to you have not been read yet; read them, or try again later', 1);
 }

@@ -37,7 +37,7 @@ export function podMetrics({ cache, pods, usage }: PodMetricsOptions): ComputedK
     return found === undefined ? [] : [describe(pod, found)];
   };
   return async (context) => {
-    const { entries, meta } = await list(cache, pods, context.info, context.pace());
+    const { entries, meta } = await list(cache, pods, context.info, { pace: context.pace() });
     const items = (await Promise.all(entries.map((entry) => metricsOf(entry, context)))).flat();
     if (context.info.verb === 'list')
       return { kind: 'PodMetricsList', apiVersion: 'metrics.k8s.io/v1beta1', metadata: JSON.parse(meta), items } as unknown as KubeObject;

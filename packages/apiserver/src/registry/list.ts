@@ -3,10 +3,9 @@ import type { CacheEntry } from '../cache/entry.ts';
 import { endOf, type WatchCache } from '../cache/watch-cache.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
 import { type Filter, filterOf } from './filter.ts';
-import type { Pace } from './pace.ts';
 import { type Resource, readable } from './resource.ts';
 import type { RequestInfo } from './scope.ts';
-import { type ListPage, pageAt, pageNow } from './snapshot.ts';
+import { type ListPage, pageAt, pageNow, type Reading } from './snapshot.ts';
 
 /** How long a read waits for a revision that has not arrived yet, in milliseconds. */
 const futureWait = 3_000;
@@ -17,14 +16,15 @@ export interface ListResult extends ListPage {
 }
 
 /** Lists objects. With a selector, others may run while the objects are read. */
-export async function list(cache: WatchCache, resource: Resource, info: RequestInfo, pace: Pace): Promise<ListResult> {
+export async function list(cache: WatchCache, resource: Resource, info: RequestInfo, reading: Reading): Promise<ListResult> {
+  const { pace } = reading;
   const options = parseListOptions(info.query);
   const errors = validateListOptions(options);
   if (errors.length > 0) throw invalidOptions('ListOptions', errors);
   const filter = filterOf(resource, info);
   // With "0", any state will do: the cache returns all of it, since such clients do not want pages.
   const limit = options.resourceVersion === '0' ? 0 : shared(resource, Math.max(0, options.limit ?? 0));
-  const request = { resource, filter, limit, pace };
+  const request = { resource, filter, limit, reading };
   if (options.continue)
     return described(await nextPage(cache, { ...request, token: options.continue, asked: options.resourceVersion ?? '' }));
   const revision = parseRevision(options.resourceVersion ?? '', (why) => status.badRequest(`invalid resource version: ${why}`));
@@ -41,7 +41,9 @@ export async function list(cache: WatchCache, resource: Resource, info: RequestI
   // A limit with a revision and no match rule has always meant that exact revision.
   const exact = options.resourceVersionMatch === 'Exact' || (revision > 0 && limit > 0 && !options.resourceVersionMatch);
   pace.resume();
-  const page = exact ? pageAt(cache, { revision, pace }, { ...request, after: '' }) : pace.run(pageNow(cache, { ...request, after: '' }));
+  const page = exact
+    ? pageAt(cache, revision, { request: { ...request, after: '' }, reading })
+    : pace.run(pageNow(cache, { ...request, after: '' }));
   return described(await page);
 }
 
@@ -99,7 +101,7 @@ export function parseRevision(text: string, refuse: (why: string) => StatusError
 
 async function nextPage(
   cache: WatchCache,
-  request: { resource: Resource; filter: Filter; limit: number; pace: Pace; token: string; asked: string },
+  request: { resource: Resource; filter: Filter; limit: number; reading: Reading; token: string; asked: string },
 ): Promise<ListPage> {
   if (request.asked !== '' && request.asked !== '0') {
     throw status.badRequest('specifying resource version is not allowed when using continue');
@@ -107,12 +109,12 @@ async function nextPage(
   const { revision, after } = decodeToken(request.token);
   if (revision < 0) {
     await fresh(cache);
-    request.pace.resume();
-    return request.pace.run(pageNow(cache, { ...request, after }));
+    request.reading.pace.resume();
+    return request.reading.pace.run(pageNow(cache, { ...request, after }));
   }
   await untilSeen(cache, revision);
-  request.pace.resume();
-  return pageAt(cache, { revision, pace: request.pace }, { ...request, after });
+  request.reading.pace.resume();
+  return pageAt(cache, revision, { request: { ...request, after }, reading: request.reading });
 }
 
 function described(page: ListPage): ListResult {

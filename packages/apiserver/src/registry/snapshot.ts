@@ -66,22 +66,30 @@ function* selected(entries: readonly CacheEntry[], selects: NonNullable<Filter['
   return { found, more: false };
 }
 
+/** How a read at an earlier revision goes on. */
+export interface Reading {
+  readonly pace: Pace;
+  /** Counts bytes that only this request holds in memory. Throws if they are too many. */
+  readonly hold?: ((bytes: number) => void) | undefined;
+}
+
 /** A page of the state at an earlier revision: from the event ring if it reaches back that far, otherwise from the store. */
 export async function pageAt(
   cache: WatchCache,
-  { revision, pace }: { revision: number; pace: Pace },
-  request: PageRequest,
+  revision: number,
+  { request, reading }: { request: PageRequest; reading: Reading },
 ): Promise<ListPage> {
   if (revision < cache.oldest) throw expiredPage(request.after);
   const held = cache.resource(request.resource.storage);
   const { filter, limit } = request;
-  const entries = held.ring.after <= revision ? undo(held, revision, request) : await fromStore(cache.store, revision, request);
   const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
+  const { entries, total, isSelected } =
+    held.ring.after <= revision ? undo(held, revision, request) : await fromStore(cache.store, revision, { request, reading });
   const page =
-    filter.selects === undefined
+    filter.selects === undefined || isSelected
       ? { found: entries.length > most ? entries.slice(0, most) : entries, more: entries.length > most }
-      : await pace.run(selected(entries, filter.selects, most));
-  return finish(filter, page, { revision, count: () => entries.length - page.found.length });
+      : await reading.pace.run(selected(entries, filter.selects, most));
+  return finish(filter, page, { revision, count: () => total - page.found.length });
 }
 
 interface Found {
@@ -96,35 +104,83 @@ function finish(filter: Filter, { found: entries, more }: Found, rest: { revisio
   return { revision: rest.revision, entries, after, remaining: filter.selects === undefined ? rest.count() : undefined };
 }
 
-/** The content of the cache at the revision: for every key changed since, its value before the first change. */
-function undo(held: ResourceCache, revision: number, { filter, after }: PageRequest): CacheEntry[] {
-  const before = new Map<string, CacheEntry | undefined>();
-  for (const event of held.ring.since(revision)) if (!before.has(event.entry.key)) before.set(event.entry.key, event.previous);
-  const start = after === '' ? filter.prefix : `${filter.prefix}${after}\0`;
-  const end = endOf(filter.prefix);
-  const entries: CacheEntry[] = [];
-  held.entries.walk(start, end, (entry) => {
-    if (!before.has(entry.key)) entries.push(entry);
-    return true;
-  });
-  if (before.size === 0) return entries;
-  for (const [key, entry] of before) if (entry !== undefined && key >= start && key < end) entries.push(entry);
-  return entries.sort((a, b) => (a.key < b.key ? -1 : 1));
+/** The first objects of an earlier revision. */
+interface Past {
+  /** One more than the page has, if there are so many. All of them if a selector has yet to choose among them. */
+  readonly entries: CacheEntry[];
+  readonly isSelected: boolean;
+  /** How many there are. Only meant for pages without a selector. */
+  readonly total: number;
 }
 
-async function fromStore(store: Store, revision: number, { resource, filter, after }: PageRequest): Promise<CacheEntry[]> {
+/** The content of the cache at the revision: for every key changed since, its value before the first change. */
+function undo(held: ResourceCache, revision: number, { filter, after, limit }: PageRequest): Past {
+  const start = after === '' ? filter.prefix : `${filter.prefix}${after}\0`;
+  const end = endOf(filter.prefix);
+  const before = new Map<string, CacheEntry | undefined>();
+  for (const { entry, previous } of held.ring.since(revision))
+    if (entry.key >= start && entry.key < end && !before.has(entry.key)) before.set(entry.key, previous);
+  const restored = [...before.values()].filter((entry) => entry !== undefined).sort((a, b) => (a.key < b.key ? -1 : 1));
+  const most = limit === 0 || filter.selects !== undefined ? Number.POSITIVE_INFINITY : limit + 1;
+  const entries: CacheEntry[] = [];
+  let next = 0;
+  const restoreUpTo = (key: string): void => {
+    while (next < restored.length && restored[next]!.key < key && entries.length < most) entries.push(restored[next++]!);
+  };
+  held.entries.walk(start, end, (entry) => {
+    restoreUpTo(entry.key);
+    if (entries.length < most && !before.has(entry.key)) entries.push(entry);
+    return entries.length < most;
+  });
+  restoreUpTo(end);
+  let changed = 0;
+  for (const key of before.keys()) if (held.entries.get(key) !== undefined) changed++;
+  return { entries, isSelected: false, total: held.entries.count(start, end) - changed + restored.length };
+}
+
+/** How many objects are read from the store at first, how many at most, and how many characters they should have together. */
+const portions = { first: 16, most: 2_000, characters: 4 << 20 };
+
+/** Reads in portions, so that a request holds no more than it shows, as far as its limit and its share of memory go. */
+async function fromStore(
+  store: Store,
+  revision: number,
+  { request: { resource, filter, after, limit }, reading: { pace, hold } }: { request: PageRequest; reading: Reading },
+): Promise<Past> {
   const range = storeRange(resource, filter.prefix);
   const isMeant = storedAs(resource);
-  // Across all workspaces, keys are not in the order of the store: the start of the page is found by key.
-  const start = after === '' || filter.prefix === '' ? range.start : `${range.start}${after}\0`;
+  const { selects, prefix } = filter;
+  // Across all workspaces, keys are not in the order of the store: the start of the page is found by key, and its end by reading all.
+  const isOrdered = prefix !== '';
+  const most = limit === 0 || !isOrdered ? Number.POSITIVE_INFINITY : limit + 1;
+  const entries: CacheEntry[] = [];
+  let portion = portions.first;
+  let start = after === '' || !isOrdered ? range.start : `${range.start}${after}\0`;
   try {
-    const page = await store.list({ start, end: range.end }, { revision });
-    const entries: CacheEntry[] = [];
-    for (const { key, value, revision: at } of page.entries) {
-      const place = parseStoreKey(key);
-      if (isMeant(place.resource) && (filter.prefix !== '' || place.key > after)) entries.push(CacheEntry.stored(place.key, value, at));
+    for (;;) {
+      const wanted = selects === undefined ? Math.min(portion, most - entries.length) : portion;
+      const page = await store.list({ start, end: range.end }, { revision, limit: wanted });
+      let found: CacheEntry[] = [];
+      let characters = 0;
+      for (const { key, value, revision: at } of page.entries) {
+        characters += value.length;
+        const place = parseStoreKey(key);
+        if (isMeant(place.resource) && (isOrdered || place.key > after)) found.push(CacheEntry.stored(place.key, value, at));
+      }
+      if (selects !== undefined) found = (await pace.run(selected(found, selects, Number.POSITIVE_INFINITY))).found;
+      hold?.(found.reduce((sum, { text }) => sum + text.length, 0));
+      for (const entry of found) entries.push(entry);
+      const last = page.entries.at(-1);
+      if (last === undefined || page.remaining === 0 || entries.length >= most)
+        return { entries, isSelected: true, total: entries.length + page.remaining };
+      start = `${last.key}\0`;
+      portion = Math.max(
+        portions.first,
+        Math.min(portions.most, Math.floor((portions.characters * page.entries.length) / (characters + 1))),
+      );
+      const pausing = pace.pause();
+      if (pausing !== undefined) await pausing;
     }
-    return entries;
   } catch (error) {
     if (error instanceof StoreError && error.code === 'compacted') throw expiredPage(after);
     throw error;

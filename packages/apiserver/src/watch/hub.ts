@@ -1,9 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type GroupResource, invalidOptions, parseListOptions, StatusError, validateListOptions } from '@capstan/machinery';
-import { StoreError, type StoreEvent } from '@capstan/store';
-import { atRevision, CacheEntry } from '../cache/entry.ts';
-import type { CacheEvent } from '../cache/event-ring.ts';
-import { parseStoreKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
+import type { ResourceCache, WatchCache } from '../cache/watch-cache.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Format } from '../http/negotiate.ts';
 import { protobufFrames, protobufWatchType } from '../http/protobuf.ts';
@@ -13,9 +10,10 @@ import { Pace } from '../registry/pace.ts';
 import { type Resource, readable } from '../registry/resource.ts';
 import type { RequestInfo } from '../registry/scope.ts';
 import type { Shaper } from '../registry/shape.ts';
-import { pageNow, storedAs, storeRange } from '../registry/snapshot.ts';
+import { pageNow } from '../registry/snapshot.ts';
 import { Allowance } from './allowance.ts';
 import { Audience } from './audience.ts';
+import { readHistory } from './history.ts';
 import { WatchStream } from './stream.ts';
 import { bookmarkFrame, tooOld, View } from './view.ts';
 
@@ -98,7 +96,7 @@ export class WatchHub implements Disposable {
       source: {
         cache: held,
         revision: () => this.#cache.revision,
-        history: (since) => this.#history(resource, filter.prefix, since, held),
+        history: (since) => readHistory(this.#cache.store, { resource, prefix: filter.prefix, until: held.ring.after }, since),
       },
       after,
       bookmarks: options.allowWatchBookmarks === true,
@@ -160,50 +158,9 @@ export class WatchHub implements Disposable {
     return audience;
   }
 
-  /** Events of one resource from the store, up to where the ring starts. Undefined if the store has compacted them. */
-  #history(resource: Resource, prefix: string, after: number, held: ResourceCache): Promise<CacheEvent[] | undefined> {
-    const until = held.ring.after;
-    const isMeant = storedAs(resource);
-    return new Promise((resolve, reject) => {
-      const events: CacheEvent[] = [];
-      const watch = this.#cache.store.watch(storeRange(resource, prefix), after, {
-        events: (batch) => {
-          for (const event of batch) {
-            if (event.revision <= until && isMeant(parseStoreKey(event.key).resource)) events.push(fromStore(event));
-          }
-          if ((batch.at(-1)?.revision ?? 0) >= until) finish();
-        },
-        progress: (revision) => {
-          if (revision >= until) finish();
-        },
-        failed: (error) => (error instanceof StoreError && error.code === 'compacted' ? resolve(undefined) : reject(error)),
-      });
-      const finish = (): void => {
-        watch.close();
-        resolve(events);
-      };
-      watch.requestProgress();
-    });
-  }
-
   #sendBookmarks(): void {
     const now = Date.now();
     const every = Math.min(2 * bookmarkEvery, Math.max(bookmarkEvery, bookmarkShare * this.#streams.size));
     for (const member of this.#streams) member.bookmark(now, every);
   }
-}
-
-function fromStore(event: StoreEvent): CacheEvent {
-  const { key } = parseStoreKey(event.key);
-  const previous = event.previous && CacheEntry.stored(key, event.previous.value, event.previous.revision);
-  if (event.type === 'delete') {
-    return {
-      type: 'DELETED',
-      revision: event.revision,
-      entry: new CacheEntry(key, atRevision(previous!.text, event.revision), event.revision),
-      previous,
-    };
-  }
-  const entry = CacheEntry.stored(key, event.value, event.revision);
-  return { type: previous === undefined ? 'ADDED' : 'MODIFIED', revision: event.revision, entry, previous };
 }

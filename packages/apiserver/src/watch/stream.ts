@@ -4,6 +4,7 @@ import type { CacheEvent } from '../cache/event-ring.ts';
 import type { ResourceCache } from '../cache/watch-cache.ts';
 import type { AnswerStream } from '../http/exchange.ts';
 import { frames } from '../registry/shape.ts';
+import type { History } from './history.ts';
 import type { View } from './view.ts';
 
 function failureText(error: unknown): string {
@@ -23,8 +24,8 @@ export interface WatchSource {
   readonly cache: ResourceCache;
   /** Everything up to this revision has been applied to the cache. */
   readonly revision: () => number;
-  /** Events from the store that the ring no longer has; undefined if the store has compacted them. */
-  readonly history: (after: number) => Promise<CacheEvent[] | undefined>;
+  /** The next events from the store that the ring no longer has; undefined if the store has compacted them. */
+  readonly history: (after: number) => Promise<History | undefined>;
 }
 
 /**
@@ -92,7 +93,8 @@ export class WatchStream {
   catchUp = (): void => {
     while (!this.#done) {
       if (this.#revision < this.#source.cache.ring.after) {
-        this.#catchUpFromHistory().catch((error: unknown) => this.fail(failureText(error)));
+        // To read the store takes as long as to send what it has.
+        this.inTurn(() => void this.#catchUpFromHistory().catch((error: unknown) => this.fail(failureText(error))));
         return;
       }
       const events = this.#source.cache.ring.since(this.#revision);
@@ -179,18 +181,23 @@ export class WatchStream {
   }
 
   async #catchUpFromHistory(): Promise<void> {
-    const events = await this.#source.history(this.#revision);
     if (this.#done) return;
-    if (events === undefined) {
+    const history = await this.#source.history(this.#revision);
+    if (this.#isOver()) return;
+    if (history === undefined) {
       this.fail(this.#view.tooOld(this.#revision, this.#source.revision()));
       return;
     }
-    const reached = this.#source.cache.ring.after;
+    const { events, reached } = history;
     const converting = this.#view.ready(events);
     if (converting !== undefined) await converting;
-    if (events.length > 0 && !this.#send(events.filter((event) => event.revision <= reached))) return;
+    if (events.length > 0 && !this.#send(events)) return;
     this.#revision = Math.max(this.#revision, reached);
     this.catchUp();
+  }
+
+  #isOver(): boolean {
+    return this.#done;
   }
 
   /** Sends a portion of the events. Returns false if there are more, or the client has to read first; `catchUp` then follows. */
