@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { limitOptions, logOptions } from './server-options.ts';
+import { limitOptions, logOptions, storedLimits } from './server-options.ts';
 
 test('limits of requests, watches and streams become those of the server', () => {
   const limits = {
@@ -44,6 +44,11 @@ test('limits that are not set keep their defaults', () => {
     watches: { agents: {} },
     streams: {},
   });
+});
+
+test('limits of stored objects become characters', () => {
+  expect(storedLimits({ maxStoredMiB: 3, maxStoredPerOrganizationMiB: 4 })).toEqual({ perWorkspace: 3 << 20, perOrganization: 4 << 20 });
+  expect(storedLimits({})).toEqual({});
 });
 
 test('limits of the log store become bytes and milliseconds', () => {

@@ -56,8 +56,16 @@ export function serverOptions({
     ...(file.workspaces?.mounts?.enabled && { mounts: mountOptions(file.workspaces.mounts) }),
     ...(file.workspaces?.outbound && { outbound: { deny: [], ...file.workspaces.outbound } }),
     ...(file.workspaces?.maxObjects && { workspaceObjectLimit: file.workspaces.maxObjects }),
+    ...(file.workspaces && { storedLimits: storedLimits(file.workspaces) }),
     ...(file.workspaces?.maxPerOrganization && { workspacesPerOrganization: file.workspaces.maxPerOrganization }),
   };
+}
+
+export function storedLimits({
+  maxStoredMiB,
+  maxStoredPerOrganizationMiB,
+}: Part<'workspaces'>): NonNullable<ServerOptions['storedLimits']> {
+  return defined({ perWorkspace: mebibytes(maxStoredMiB), perOrganization: mebibytes(maxStoredPerOrganizationMiB) });
 }
 
 export function limitOptions(limits: Part<'limits'>): NonNullable<ServerOptions['limits']> {
@@ -74,6 +82,7 @@ export function limitOptions(limits: Part<'limits'>): NonNullable<ServerOptions[
     bodyBytes: byteLimits(limits.bodiesMiB, limits.bodiesPerOrganizationMiB),
     handshakes: defined({ perSecond }),
     ...(limits.objects !== undefined && { objects: limits.objects }),
+    ...(limits.webhooks !== undefined && { webhooks: webhookLimits(limits.webhooks) }),
     streams: openLimits(streams),
     watches: {
       ...openLimits(watches),
@@ -82,7 +91,6 @@ export function limitOptions(limits: Part<'limits'>): NonNullable<ServerOptions[
         ...(watches.perAgent !== undefined && { perLine: watches.perAgent }),
       },
     },
-    ...(limits.webhooks !== undefined && { webhooks: webhookLimits(limits.webhooks) }),
   };
 }
 

@@ -132,6 +132,8 @@ export const apiServerShape = section({
   workspaces: section({
     maxObjects: wholeNumber(1, 1_000_000_000),
     maxPerOrganization: wholeNumber(1, 1_000_000_000),
+    maxStoredMiB: wholeNumber(1, 1_000_000_000),
+    maxStoredPerOrganizationMiB: wholeNumber(1, 1_000_000_000),
     homeCreatorGroups: listOf(text('a group'), 'a list of groups'),
     outbound: checked(
       section({ deny: listOf(range, 'a list such as [loopback, linkLocal, private]'), allow: listOf(range, 'a list of ranges') }),

@@ -6,6 +6,7 @@ import { atRevision, CacheEntry } from './entry.ts';
 import { type CacheEvent, EventRing } from './event-ring.ts';
 import type { EntryReader, Unparsed } from './reader.ts';
 import { SortedMap } from './sorted-map.ts';
+import { StoredSizes } from './stored-sizes.ts';
 import { isUnion, type StoredEvent, Unions } from './unions.ts';
 
 const registry = '/registry/';
@@ -86,6 +87,8 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
   oldest = 0;
   readonly #options: WatchCacheOptions;
   readonly #resources = new Map<string, ResourceCache>();
+  /** How much each workspace stores. */
+  readonly sizes = new StoredSizes();
   readonly #unions = new Unions();
   readonly #followers = new Set<CacheFollower>();
   #loadedAt = 0;
@@ -154,9 +157,6 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     return found;
   }
 
-  walk<T extends KubeObject = KubeObject>(resource: StoredKind<T>, cluster: ClusterId, visit: (entry: CacheEntry<T>) => boolean): void {
-    const prefix = `${cluster}/`;
-    this.resource(resource).entries.walk(prefix, endOf(prefix), visit);
   unparsed(at: ObjectKey): Unparsed | undefined {
     const held = this.resource(at);
     const entry = held.entries.get(cacheKey(at));
@@ -173,6 +173,9 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     held.entries.walk(prefix, endOf(prefix), (entry) => visit(unparsedOf(held, entry)));
   }
 
+  walk<T extends KubeObject = KubeObject>(resource: StoredKind<T>, cluster: ClusterId, visit: (entry: CacheEntry<T>) => boolean): void {
+    const prefix = `${cluster}/`;
+    this.resource(resource).entries.walk(prefix, endOf(prefix), visit);
   }
 
   generation(resource: GroupResource): number {
@@ -219,8 +222,13 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
     this.#revision = revision;
     this.#loadedAt = revision;
     for (const name of loaded.keys()) this.#resourceAt(name);
+    this.sizes.clear();
     for (const [name, resource] of this.#resources) {
       resource.entries = loaded.get(name) ?? new SortedMap();
+      resource.entries.walk('', endOf(''), ({ key, text }) => {
+        this.sizes.change(key, text.length);
+        return true;
+      });
       resource.ring.startAt(revision);
       resource.generation++;
       resource.ahead.clear();
@@ -275,6 +283,8 @@ export class WatchCache implements ObjectReader, EntryReader, Disposable {
       const resource = this.#resourceAt(place.resource);
       const cached = applyEvent(resource, place.key, event);
       if (cached === undefined) continue;
+      const isGone = cached.type === 'DELETED';
+      this.sizes.change(place.key, (isGone ? 0 : cached.entry.text.length) - (cached.previous?.text.length ?? 0));
       resource.ring.push(cached);
       resource.generation++;
       united?.push({ stored: resource.name, event: cached });
@@ -320,6 +330,8 @@ function applyEvent(resource: ResourceCache, key: string, event: StoreEvent): Ca
   return { type: previous === undefined ? 'ADDED' : 'MODIFIED', revision: event.revision, entry, previous };
 }
 
+const unparsedOf = (held: ResourceCache, entry: CacheEntry): Unparsed => ({ length: entry.text.length, read: () => held.objectOf(entry) });
+
 /** The cache key of an object. */
 export function cacheKey({ cluster, namespace, name }: Pick<ObjectKey, 'cluster' | 'namespace' | 'name'>): string {
   return `${cluster}/${namespace}/${name}`;
@@ -329,8 +341,6 @@ export function cacheKey({ cluster, namespace, name }: Pick<ObjectKey, 'cluster'
 export function storeKey({ cluster, group, resource, namespace, name }: ObjectKey): string {
   return `${registry}${cluster}/${group === '' ? 'core' : group}/${resource}/${namespace}/${name}`;
 }
-
-const unparsedOf = (held: ResourceCache, entry: CacheEntry): Unparsed => ({ length: entry.text.length, read: () => held.objectOf(entry) });
 
 export function parseStoreKey(key: string): { resource: string; key: string } {
   const cluster = key.indexOf('/', registry.length);

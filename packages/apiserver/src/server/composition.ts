@@ -24,6 +24,7 @@ import { requesterStamps } from '../workspaces/admission/requester.ts';
 import { unitPods } from '../workspaces/admission/unit-pods.ts';
 import { builtinRoles } from '../workspaces/builtin-roles.ts';
 import { objectLimit } from '../workspaces/object-limit.ts';
+import { storedLimit } from '../workspaces/stored-limit.ts';
 import { visibleWorkspaces } from '../workspaces/visible-workspaces.ts';
 import type { Access } from './access.ts';
 import { apiSharing } from './api-sharing.ts';
@@ -125,9 +126,10 @@ function admission(
     allocationProtection({ platform: nodes.platform, bindings: new Bindings(cache) }),
     ...sharing.plugins,
     objectLimits(options.limits?.objects),
-    rbacEscalation({ objects: cache, rbac, roleIn: (cluster, name) => policyIn(cluster).clusterRole(name) }),
     webhookCountLimit(cache, options.limits?.webhooks?.perWorkspace),
+    rbacEscalation({ objects: cache, rbac, roleIn: (cluster, name) => policyIn(cluster).clusterRole(name) }),
     objectLimit({ cache, limit: options.workspaceObjectLimit }),
+    storedLimit({ sizes: cache.sizes, organizations: spaces.organizations, limits: options.storedLimits }),
     resourceQuota({ cache, store, quotas: catalog.resource('', 'v1', 'resourcequotas')! }),
   ]);
 }

@@ -18,6 +18,7 @@ import type { SlotsOptions } from '../limits/slots.ts';
 import type { LogStoreLimits } from '../log-store/store.ts';
 import type { Advertised } from '../presence/addresses.ts';
 import type { MountOptions } from '../workspaces/mounts/mounted.ts';
+import type { StoredLimits } from '../workspaces/stored-limit.ts';
 import type { AuthorizationOptions } from './authorization.ts';
 
 /** How a server is started. */
@@ -51,13 +52,13 @@ export interface ServerOptions {
     readonly bodyBytes?: Partial<ByteBudgetOptions>;
     /** How large the objects may be that the server compiles. */
     readonly objects?: Partial<ObjectLimits>;
-    /** 20,000 when absent; never more than the process can hold without running out of file descriptors. */
     readonly webhooks?: {
       /** How many calls are under way: 512, and 64 for one organization when absent. */
       readonly calls?: Partial<SlotsOptions>;
       /** How many webhooks a workspace has in all its configurations: 1,000 when absent. */
       readonly perWorkspace?: number;
     };
+    /** 20,000 when absent; never more than the process can hold without running out of file descriptors. */
     readonly connections?: number;
     /** From one address, or one /64 network: 2,000 when absent. */
     readonly connectionsPerAddress?: number;
@@ -78,6 +79,8 @@ export interface ServerOptions {
   readonly clientAuthority?: string;
   /** How many objects a workspace may hold whose logical cluster does not say it. */
   readonly workspaceObjectLimit?: number;
+  /** How many characters the objects of a workspace, and of an organization, may have in JSON: 256 Mi and 1 Gi when absent. */
+  readonly storedLimits?: Partial<StoredLimits>;
   /** How many workspaces an organization, that is, a workspace below root with everything in it, may have: 20,000 when absent. */
   readonly workspacesPerOrganization?: number;
   /** Where webhooks and issuers of workspaces, all but the root, may not lead; anywhere when absent. */
