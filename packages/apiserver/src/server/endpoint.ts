@@ -73,6 +73,7 @@ export async function openEndpoint(parts: EndpointParts, options: ServerOptions,
     file: logFile,
     name: access.nodes.server,
     others: access.nodes.relays?.auditLogs,
+    organizationOf: kinds.spaces.organizations.of,
     // All servers of an installation have this key.
     key: cursorKey(pki.current.serviceAccounts.privateKey),
   });

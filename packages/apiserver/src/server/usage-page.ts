@@ -2,6 +2,7 @@ import { everyCluster, platformWorkspace, rootCluster, usagePath } from '@capsta
 import { status } from '@capstan/machinery';
 import { sendJson } from '../handlers/nonresource.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { Readers } from '../limits/readers.ts';
 import type { Page } from '../registry/page.ts';
 import type { RequestInfo } from '../registry/scope.ts';
 import { parseAppend, parseOwner } from '../usage/facts.ts';
@@ -10,15 +11,15 @@ import { parseUsageQuery, UsageSums } from '../usage/report.ts';
 import type { Tree } from '../workspaces/tree.ts';
 
 const largestBody = 4 << 20;
-/** Reports that read the ledger at the same time. */
-const mostReports = 4;
+/** Facts of a report that are added up in one turn. By day, each may be many. */
+const factsPerTurn = { day: 20, others: 1_000 };
 
 /**
  * `/capstan/usage`. The right to read it is `get` on the path, which the rules of the workspace give; the right to write it is `post` in root:platform, which compute's
  * account has.
  */
 export function usagePage(ledger: UsageLedger, { tree, now }: { readonly tree: Tree; readonly now: () => Date }): readonly [string, Page] {
-  let running = 0;
+  const readers = new Readers({ what: 'reports of usage' });
   const isPlatform = ({ cluster }: RequestInfo): boolean => cluster === tree.resolve(platformWorkspace);
   const append = async (exchange: Exchange, info: RequestInfo): Promise<void> => {
     if (!isPlatform(info)) throw status.methodNotAllowed();
@@ -29,15 +30,16 @@ export function usagePage(ledger: UsageLedger, { tree, now }: { readonly tree: T
     const owner = info.query.get('allocation');
     if (owner !== null && isPlatform(info)) return sendJson(exchange, info, JSON.stringify(await ledger.state(parseOwner(owner))));
     const query = parseUsageQuery((name) => info.query.get(name) ?? undefined, now());
-    if (running >= mostReports) throw status.tooManyRequests(`${mostReports} reports of usage are being made already`, 1);
-    running++;
-    try {
+    await readers.run(exchange.client?.tenant ?? '', async () => {
       const sums = new UsageSums(query, now());
-      for await (const fact of ledger.read(clusterOf(info, tree))) sums.add(fact);
+      const perTurn = query.groupBy === 'day' ? factsPerTurn.day : factsPerTurn.others;
+      let read = 0;
+      for await (const fact of ledger.read(clusterOf(info, tree))) {
+        sums.add(fact);
+        if (++read % perTurn === 0) await exchange.client?.turn();
+      }
       sendJson(exchange, info, JSON.stringify(sums.report()));
-    } finally {
-      running--;
-    }
+    });
   };
   return [
     usagePath,

@@ -1,5 +1,6 @@
 import { auditWorkspaceAnnotation } from '@capstan/api';
-import { status } from '@capstan/machinery';
+import type { OrganizationOf } from '../../limits/line.ts';
+import { Readers } from '../../limits/readers.ts';
 import { type AuditQuery, forTenants, matches, parseEvent, timeIn, timeOf } from './filter.ts';
 import type { FoundEvent, LogPage } from './merge.ts';
 import { type LogPosition, scanBackwards } from './scan.ts';
@@ -8,8 +9,10 @@ export interface AuditLogOptions {
   readonly file: string;
   /** In bytes: how much of the log one query reads at most. */
   readonly budget?: number;
-  /** How many queries read at the same time. */
+  /** How many queries read at the same time; half of them those of one organization. */
   readonly concurrent?: number;
+  /** By default, each workspace is its own organization. */
+  readonly organizationOf?: OrganizationOf;
 }
 
 export interface PageRequest {
@@ -18,7 +21,7 @@ export interface PageRequest {
   readonly from?: LogPosition | undefined;
 }
 
-const defaults = { budget: 32 << 20, concurrent: 4 };
+const defaults = { budget: 32 << 20, concurrent: 4, organizationOf: (cluster: string) => cluster };
 /** In characters: events with bodies are large. */
 const largestAnswer = 4 << 20;
 /** In milliseconds: events are written when they happen, but counts of denials up to a minute later. */
@@ -27,22 +30,19 @@ const disorder = 120_000;
 /** Reads the log of this server. */
 export class AuditLogReader {
   readonly #options: Required<AuditLogOptions>;
-  #running = 0;
+  readonly #readers: Readers;
 
   constructor(options: AuditLogOptions) {
     this.#options = { ...defaults, ...options };
+    const { concurrent: overall } = this.#options;
+    this.#readers = new Readers({ what: 'queries of the audit log', overall, perTenant: Math.ceil(overall / 2) });
   }
 
   /** It may have fewer events than asked for, and still say where to go on. Throws `PositionGone` if that part of the log was deleted. */
-  async page(request: PageRequest): Promise<LogPage> {
-    const { concurrent } = this.#options;
-    if (this.#running >= concurrent) throw status.tooManyRequests(`${concurrent} queries of the audit log are running already`, 1);
-    this.#running++;
-    try {
-      return await this.#page(request);
-    } finally {
-      this.#running--;
-    }
+  page(request: PageRequest): Promise<LogPage> {
+    const { workspace, isTenant } = request.query;
+    const tenant = isTenant && workspace !== undefined ? this.#options.organizationOf(workspace) : '';
+    return this.#readers.run(tenant, () => this.#page(request));
   }
 
   async #page({ query, from }: PageRequest): Promise<LogPage> {

@@ -206,9 +206,7 @@ describe('a query', () => {
   it('waits its turn: only a few read at the same time', async () => {
     writeFileSync(file, event(0, 'root').repeat(5_000));
     const queries = new AuditQueries({ file, concurrent: 1 });
-    const [one, two] = await Promise.allSettled([ask(queries, { name: 'none' }), ask(queries, {})]);
-    expect(one.status).toBe('fulfilled');
-    expect(two).toMatchObject({ status: 'rejected', reason: { status: { code: 429 } } });
-    expect((await ask(queries, { limit: '1' })).items).toHaveLength(1);
+    const lists = await Promise.all([ask(queries, { name: 'none' }), ask(queries, {}), ask(queries, { limit: '1' })]);
+    expect(lists.map(({ items }) => items.length > 0)).toEqual([false, true, true]);
   });
 });
