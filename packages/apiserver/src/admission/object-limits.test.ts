@@ -52,6 +52,26 @@ function definition(schema: JsonObject): JsonObject {
   };
 }
 
+const conversion = (rules: JsonObject[]): JsonObject => ({
+  apiVersion: 'apis.kcp.io/v1alpha1',
+  kind: 'APIConversion',
+  metadata: { name: 'today.wides.example.com' },
+  spec: { conversions: [{ from: 'v1', to: 'v2', rules }] },
+});
+
+const issuers = (count: number, more: JsonObject): JsonObject => ({
+  apiVersion: 'tenancy.kcp.io/v1alpha1',
+  kind: 'WorkspaceAuthenticationConfiguration',
+  metadata: { name: 'issuers' },
+  spec: {
+    jwt: many(count, (index) => ({
+      issuer: { url: `https://id${index}.example.com`, audiences: ['capstan'] },
+      claimMappings: { username: { claim: 'sub', prefix: '' } },
+      ...more,
+    })),
+  },
+});
+
 const wide = (count: number): JsonObject => ({
   type: 'object',
   properties: Object.fromEntries(many(count, (index) => [`p${index}`, { type: 'string' }])),
@@ -94,6 +114,30 @@ describe('objects that take too long to compile are rejected:', () => {
       'a definition with long rules',
       '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
       definition({ type: 'object', 'x-kubernetes-validations': [{ rule: `'${'a'.repeat(3000)}' == ''` }] }),
+      'characters in expressions, the limit is 2000',
+    ],
+    [
+      'a conversion with many rules',
+      '/apis/apis.kcp.io/v1alpha1/apiconversions',
+      conversion(many(60, (index) => ({ field: `.spec.a${index}`, destination: `.spec.b${index}` }))),
+      'has 60 expressions, the limit is 50',
+    ],
+    [
+      'a conversion with long rules',
+      '/apis/apis.kcp.io/v1alpha1/apiconversions',
+      conversion([{ field: '.spec.a', destination: '.spec.b', transformation: `self + '${'a'.repeat(3000)}'` }]),
+      'characters in expressions, the limit is 2000',
+    ],
+    [
+      'issuers with many rules',
+      '/apis/tenancy.kcp.io/v1alpha1/workspaceauthenticationconfigurations',
+      issuers(3, { claimValidationRules: many(20, (index) => ({ claim: `c${index}`, requiredValue: 'x' })) }),
+      'has 63 expressions, the limit is 50',
+    ],
+    [
+      'issuers with long rules',
+      '/apis/tenancy.kcp.io/v1alpha1/workspaceauthenticationconfigurations',
+      issuers(1, { claimValidationRules: [{ expression: `'${'a'.repeat(3000)}' == ''` }] }),
       'characters in expressions, the limit is 2000',
     ],
     [

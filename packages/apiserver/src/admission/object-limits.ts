@@ -1,11 +1,22 @@
-import { type FieldError, FieldPath, fieldError, fieldsOf, itemsOf, type KubeObject, status, textOf } from '@capstan/machinery';
+import {
+  type FieldError,
+  FieldPath,
+  type Fields,
+  fieldError,
+  fieldsOf,
+  itemsOf,
+  type KubeObject,
+  status,
+  textOf,
+  textsOf,
+} from '@capstan/machinery';
 import type { AdmissionPlugin, AdmissionRequest } from '../registry/admission.ts';
 
 /** How large the objects may be that the server compiles. Kubernetes has no such limits. */
 export interface ObjectLimits {
-  /** Expressions of a policy, or conditions of a webhook configuration, variables included. */
+  /** Expressions of a policy, conditions of a webhook configuration, variables included, rules of a conversion, or rules and mappings of issuers. */
   readonly expressions: number;
-  /** Characters of all expressions of a policy, a webhook configuration, a definition or a claim of devices together. */
+  /** Characters of all expressions of a policy, a webhook configuration, a definition, a conversion, issuers or a claim of devices together. */
   readonly expressionCharacters: number;
   /** Webhooks of a configuration. */
   readonly webhooks: number;
@@ -119,6 +130,34 @@ function schemaAmounts(object: KubeObject): Amounts {
 
 const ruleFields: ReadonlySet<string> = new Set(['rule', 'messageExpression']);
 const deviceFields: ReadonlySet<string> = new Set(['expression']);
+const issuerFields: ReadonlySet<string> = new Set(['expression', 'valueExpression']);
+const conversionFields = ['field', 'destination', 'transformation'];
+
+/** Rules without an expression count too: each is looked at for every object. */
+function conversionAmounts(object: KubeObject): Amounts {
+  const rules = itemsOf(fieldsOf(object['spec'])['conversions']).flatMap(({ rules, preserve }) => [
+    ...itemsOf(rules),
+    ...textsOf(preserve).map((field): Fields => ({ field })),
+  ]);
+  const at = spec.child('conversions');
+  const characters = rules.reduce(
+    (sum, rule) => sum + conversionFields.reduce((length, field) => length + textOf(rule[field]).length, 0),
+    0,
+  );
+  return { expressions: { count: rules.length, at }, expressionCharacters: { count: characters, at } };
+}
+
+/** Each issuer counts as one, because it maps a claim to a name. */
+function issuerAmounts(object: KubeObject): Amounts {
+  const issuers = itemsOf(fieldsOf(object['spec'])['jwt']);
+  const at = spec.child('jwt');
+  let count = issuers.length;
+  for (const issuer of issuers)
+    count += itemsOf(issuer['claimValidationRules']).length + itemsOf(fieldsOf(issuer['claimMappings'])['extra']).length;
+  const counted = { objects: 0, characters: 0 };
+  for (const issuer of issuers) countInside(issuer, counted, issuerFields);
+  return { expressions: { count, at }, expressionCharacters: { count: counted.characters, at } };
+}
 
 /** Counts every object inside: almost all in a schema are schemas, and the others take as long to read. */
 function countInside(root: unknown, counted: { objects: number; characters: number }, expressions: ReadonlySet<string>): void {
@@ -140,6 +179,8 @@ const measures: ReadonlyMap<string, (object: KubeObject) => Amounts> = new Map([
   ['admissionregistration.k8s.io/mutatingwebhookconfigurations', webhookAmounts],
   ['apiextensions.k8s.io/customresourcedefinitions', schemaAmounts],
   ['apis.kcp.io/apiresourceschemas', schemaAmounts],
+  ['apis.kcp.io/apiconversions', conversionAmounts],
+  ['tenancy.kcp.io/workspaceauthenticationconfigurations', issuerAmounts],
   ['resource.k8s.io/resourceclaims', deviceAmounts],
   ['resource.k8s.io/resourceclaimtemplates', deviceAmounts],
   ['resource.k8s.io/deviceclasses', deviceAmounts],

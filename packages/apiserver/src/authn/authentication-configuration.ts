@@ -111,14 +111,13 @@ function extraMappings(mappings: Section): NonNullable<OidcOptions['extra']> {
 function validationRules(entry: Section): Required<Pick<OidcOptions, 'requiredClaims' | 'validations'>> {
   if (entry.value['userValidationRules'] !== undefined) throw problem(`${entry.at}.userValidationRules`, 'is not supported');
   const parts = list(entry, 'claimValidationRules');
-  const byClaim = parts.filter((part) => text(part, 'expression') === undefined);
+  const hasExpression = (part: Section): boolean => text(part, 'expression') !== undefined;
+  const byClaim = parts.filter((part) => !hasExpression(part));
   return {
     requiredClaims: Object.fromEntries(byClaim.map((part) => [required(part, 'claim'), text(part, 'requiredValue') ?? ''])),
-    validations: parts
-      .filter((part) => !byClaim.includes(part))
-      .map((part) => ({
-        expression: claimExpression(required(part, 'expression'), `${part.at}.expression`, ['bool']),
-        message: text(part, 'message') ?? 'validation expression failed',
-      })),
+    validations: parts.filter(hasExpression).map((part) => ({
+      expression: claimExpression(required(part, 'expression'), `${part.at}.expression`, ['bool']),
+      message: text(part, 'message') ?? 'validation expression failed',
+    })),
   };
 }

@@ -1,9 +1,17 @@
-import { compile, declare, toJson } from '@capstan/cel';
+import { COST_PER_CALL, compile, declare, toJson } from '@capstan/cel';
 import type { Json, JsonObject } from '@capstan/machinery';
 import { Unauthenticated } from './user.ts';
 
-/** Evaluates an expression over the claims of a token. */
-export type ClaimExpression = (claims: Readonly<Record<string, unknown>>) => Json;
+/**
+ * What all expressions of an issuer may cost for one token: some milliseconds. Nobody is known yet who could be charged for them. Honest ones
+ * cost less than a thousandth.
+ */
+export class ClaimBudget {
+  left = 250_000;
+}
+
+/** Evaluates an expression over the claims of a token, as far as the budget goes. */
+export type ClaimExpression = (claims: Readonly<Record<string, unknown>>, budget: ClaimBudget) => Json;
 
 /** The CEL types that an expression may return. */
 export type ClaimResult = 'string' | 'list(string)' | 'bool';
@@ -15,8 +23,10 @@ export function claimExpression(source: string, at: string, results: readonly Cl
   if (program.typeName !== 'dyn' && program.typeName !== 'list(dyn)' && !results.includes(program.typeName as ClaimResult)) {
     throw new TypeError(`authentication configuration: ${at}: must evaluate to ${results.join(' or ')}, not ${program.typeName}`);
   }
-  return (claims) => {
-    const { value, error } = program.evaluate({ claims: claims as JsonObject });
+  return (claims, budget) => {
+    const limit = Math.max(0, Math.min(COST_PER_CALL, budget.left));
+    const { value, error, work } = program.evaluate({ claims: claims as JsonObject }, { costLimit: limit, stepLimit: limit });
+    budget.left -= work;
     if (error !== undefined) throw new Unauthenticated(`oidc: error evaluating ${at}: ${error}`);
     return toJson(value) as Json;
   };

@@ -4,6 +4,7 @@ import { parseAuthenticationConfiguration } from './authentication-configuration
 import { bearerTokens } from './bearer.ts';
 import { type OidcOptions, oidc } from './oidc.ts';
 import { newSigningKey, startIssuer, type TestIssuer } from './testing.ts';
+import { Unauthenticated } from './user.ts';
 
 const first = newSigningKey();
 const second = newSigningKey();
@@ -151,6 +152,23 @@ jwt:
     expect((await authenticate(token({ tenant: 'acme' }), options)).name).toBe('jane');
     await expect(authenticate(token({ tenant: 'other' }), options)).rejects.toThrow('oidc: only for acme');
     await expect(authenticate(token(), options)).rejects.toThrow(/no such key: tenant/);
+  });
+
+  it('share a budget for each token', async () => {
+    const rule = '{ expression: "claims.list.all(x, claims.list.exists(y, x == y))" }';
+    const options = (count: number): Partial<OidcOptions> =>
+      configured(`claimMappings: { username: { claim: sub, prefix: "" } }
+    claimValidationRules: [${Array.from({ length: count }, () => rule).join(', ')}]`);
+    const list = Array.from({ length: 100 }, (_, index) => index);
+    expect((await authenticate(token({ list }), options(2))).name).toBe('jane');
+    await expect(authenticate(token({ list }), options(100))).rejects.toThrow('cost limit exceeded');
+  });
+
+  it('are not evaluated if they must not be', async () => {
+    const beforeExpressions = (): void => {
+      throw new Unauthenticated('quarantined');
+    };
+    await expect(authenticate(token(), { beforeExpressions })).rejects.toThrow('quarantined');
   });
 });
 

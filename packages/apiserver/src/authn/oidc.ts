@@ -3,7 +3,7 @@ import type { User } from '@capstan/api';
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { Outbound } from '../http/outbound.ts';
 import { sharedAudiences, type TokenAuthenticator, type TokenUser, withAuthenticatedGroup } from './bearer.ts';
-import { type ClaimExpression, textsFrom } from './claim-expression.ts';
+import { ClaimBudget, type ClaimExpression, textsFrom } from './claim-expression.ts';
 import { fetchJson, httpsFetch } from './https-fetch.ts';
 import { type Claims, decode } from './jwt.ts';
 import { RecentlyUsed } from './recently-used.ts';
@@ -31,6 +31,8 @@ export interface OidcOptions {
   /** A token is rejected with the message of the first expression that is not true. */
   readonly validations?: readonly { readonly expression: ClaimExpression; readonly message: string }[];
   readonly requiredClaims?: Readonly<Record<string, string>>;
+  /** Called before expressions are evaluated. Throws Unauthenticated if they must not be. */
+  readonly beforeExpressions?: () => void;
   /** PEM of the authorities that sign the issuer's TLS certificate; defaults to those of the system. */
   readonly authorities?: string;
   /** Blocks connections to some addresses. */
@@ -126,16 +128,18 @@ async function connect(options: OidcOptions): Promise<Verifier> {
 }
 
 function userOf(claims: Claims, options: OidcOptions): User {
+  options.beforeExpressions?.();
+  const budget = new ClaimBudget();
   const { issuerUrl, usernameClaim = 'sub', groupsClaim, groupsPrefix = '', uidClaim, requiredClaims = {} } = options;
   for (const [claim, value] of Object.entries(requiredClaims)) {
     if (claims[claim] !== value)
       throw new Unauthenticated(`oidc: required claim ${claim} value does not match; expected ${JSON.stringify(value)}`);
   }
   for (const { expression, message } of options.validations ?? []) {
-    if (expression(claims) !== true) throw new Unauthenticated(`oidc: ${message}`);
+    if (expression(claims, budget) !== true) throw new Unauthenticated(`oidc: ${message}`);
   }
   const { usernameExpression, groupsExpression, uidExpression } = options;
-  const name = usernameExpression === undefined ? claims[usernameClaim] : usernameExpression(claims);
+  const name = usernameExpression === undefined ? claims[usernameClaim] : usernameExpression(claims, budget);
   if (typeof name !== 'string' || name === '')
     throw new Unauthenticated(`oidc: parse username claims "${usernameClaim}": claim not present`);
   if (
@@ -146,10 +150,10 @@ function userOf(claims: Claims, options: OidcOptions): User {
   ) {
     throw new Unauthenticated('oidc: email not verified');
   }
-  const uid = uidExpression !== undefined ? uidExpression(claims) : uidClaim === undefined ? undefined : claims[uidClaim];
+  const uid = uidExpression !== undefined ? uidExpression(claims, budget) : uidClaim === undefined ? undefined : claims[uidClaim];
   const groups =
     groupsExpression !== undefined
-      ? textsFrom(groupsExpression(claims), 'the groups expression')
+      ? textsFrom(groupsExpression(claims, budget), 'the groups expression')
       : groupsClaim === undefined
         ? []
         : groupsOf(claims[groupsClaim], groupsClaim).map((group) => `${groupsPrefix}${group}`);
@@ -159,13 +163,19 @@ function userOf(claims: Claims, options: OidcOptions): User {
     name: `${prefix === '-' ? '' : prefix}${name}`,
     ...(typeof uid === 'string' && { uid }),
     groups: withAuthenticatedGroup(groups),
-    ...extraOf(claims, options.extra ?? [], credential),
+    ...extraOf(claims, { mapped: options.extra ?? [], credential, budget }),
   };
 }
 
-function extraOf(claims: Claims, mapped: NonNullable<OidcOptions['extra']>, credential: string | undefined): Pick<User, 'extra'> {
+interface ExtraSource {
+  readonly mapped: NonNullable<OidcOptions['extra']>;
+  readonly credential: string | undefined;
+  readonly budget: ClaimBudget;
+}
+
+function extraOf(claims: Claims, { mapped, credential, budget }: ExtraSource): Pick<User, 'extra'> {
   const found = mapped
-    .map(({ key, value }) => [key, textsFrom(value(claims), `the extra ${key}`)] as const)
+    .map(({ key, value }) => [key, textsFrom(value(claims, budget), `the extra ${key}`)] as const)
     .filter(([, values]) => values.length > 0);
   if (credential !== undefined) found.push(['authentication.kubernetes.io/credential-id', [`JTI=${credential}`]]);
   return found.length === 0 ? {} : { extra: Object.fromEntries(found) };

@@ -23,7 +23,7 @@ export interface Access extends Rights {
 }
 
 export function accessOf(
-  { storage: { pki, cache }, kinds: { catalog, spaces, outbound } }: { readonly storage: Storage; readonly kinds: Kinds },
+  { storage: { pki, cache, quarantine }, kinds: { catalog, spaces, outbound } }: { readonly storage: Storage; readonly kinds: Kinds },
   options: ServerOptions,
   lifetime: Lifetime,
 ): Access {
@@ -49,6 +49,6 @@ export function accessOf(
     }),
     identities,
     nodes,
-    workspaceAuthentication: new WorkspaceAuthentication({ objects: cache, tree: spaces.tree, audiences, outbound }),
+    workspaceAuthentication: new WorkspaceAuthentication({ objects: cache, tree: spaces.tree, audiences, outbound, quarantine }),
   };
 }

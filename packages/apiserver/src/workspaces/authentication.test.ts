@@ -1,5 +1,8 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { startIssuer, type TestIssuer } from '../authn/testing.ts';
+import { markerFile } from '../registry/quarantine.ts';
 import { type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
 
 const tenancy = '/clusters/root/apis/tenancy.kcp.io/v1alpha1';
@@ -87,5 +90,22 @@ describe('an issuer of a workspace type', () => {
   test('accepts only tokens that it signed', async () => {
     const headers = { authorization: `Bearer ${issuer.token()}x` };
     expect((await server.call(`/clusters/gggg${whoAmI}`, { method: 'POST', anonymous: true, headers, body: {} })).code).toBe(401);
+  });
+
+  test('is not asked again after the server stopped twice while it evaluated its expressions, until it is changed', async () => {
+    const path = `${tenancy}/workspaceauthenticationconfigurations/ours`;
+    const { metadata } = (await server.call(path)).json();
+    const name = 'WorkspaceAuthenticationConfiguration "ours"';
+    const evaluated = { identity: `authentication ${metadata.uid} ${metadata.generation}`, name };
+    for (let stop = 0; stop < 2; stop++)
+      await server.restart(() => writeFileSync(join(server.directory, markerFile), `${JSON.stringify(evaluated)}\n`));
+    expect((await ask('gggg', { sub: 'jane', groups: ['devs'] })).code).toBe(401);
+    await server.call(path, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json-patch+json' },
+      body: [{ op: 'add', path: '/spec/jwt/0/claimValidationRules', value: [{ expression: "claims.sub != 'joe'", message: 'not joe' }] }],
+    });
+    await vi.waitFor(async () => expect((await ask('gggg', { sub: 'jane' })).code).toBe(201), { timeout: 10_000 });
+    expect((await ask('gggg', { sub: 'joe' })).code).toBe(401);
   });
 });

@@ -4,6 +4,7 @@ import {
   rootCluster,
   typeAnnotation,
   type User,
+  type WorkspaceAuthenticationConfiguration,
   workspaceAuthenticationKind,
   workspaceTypeKind,
 } from '@capstan/api';
@@ -16,6 +17,7 @@ import { clusterExtra } from '../authn/service-account.ts';
 import { type Credentials, Unauthenticated } from '../authn/user.ts';
 import { scopesExtra } from '../authz/effective-users.ts';
 import type { Outbound } from '../http/outbound.ts';
+import { type Evaluated, printHeld, type Quarantine } from '../registry/quarantine.ts';
 import { logicalClusterOf, type Tree } from './tree.ts';
 
 const workspaceTypes = groupResource(workspaceTypeKind);
@@ -27,6 +29,7 @@ interface Options {
   readonly audiences: readonly string[];
   /** Blocks some addresses for issuers configured by workspaces other than root. */
   readonly outbound?: Outbound | undefined;
+  readonly quarantine: Quarantine;
 }
 
 /**
@@ -35,7 +38,8 @@ interface Options {
  */
 export class WorkspaceAuthentication {
   readonly #options: Options;
-  readonly #made = new WeakMap<KubeObject, readonly TokenAuthenticator[]>();
+  /** An error means that the configuration is invalid. */
+  readonly #made = new WeakMap<KubeObject, readonly TokenAuthenticator[] | Error>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -71,7 +75,7 @@ export class WorkspaceAuthentication {
   }
 
   *#authenticators(cluster: ClusterId): Iterable<TokenAuthenticator> {
-    const { objects, tree, audiences, outbound } = this.#options;
+    const { objects, tree } = this.#options;
     const type = logicalClusterOf(objects, cluster)?.metadata.annotations?.[typeAnnotation] ?? '';
     const colon = type.lastIndexOf(':');
     const home = colon < 0 ? undefined : tree.resolve(type.slice(0, colon));
@@ -81,16 +85,34 @@ export class WorkspaceAuthentication {
       const configuration = objects.get({ ...configurations, cluster: home, namespace: '', name });
       if (configuration === undefined) continue;
       let made = this.#made.get(configuration);
-      if (made === undefined) {
-        made = parseIssuers(configuration.spec?.jwt, audiences).map((issuer) =>
-          // The root workspace belongs to the operator.
-          oidc({ ...issuer, outbound: home === rootCluster ? undefined : outbound }),
-        );
-        this.#made.set(configuration, made);
-      }
+      if (made === undefined) this.#made.set(configuration, (made = this.#make(configuration, home)));
+      if (made instanceof Error) throw made;
       yield* made;
     }
   }
+
+  #make(configuration: WorkspaceAuthenticationConfiguration, home: ClusterId): readonly TokenAuthenticator[] | Error {
+    const { audiences, outbound, quarantine } = this.#options;
+    const evaluated = evaluatedConfiguration(configuration);
+    const beforeExpressions = (): void => {
+      const held = quarantine.held(evaluated.identity);
+      if (held !== undefined) throw new Unauthenticated(printHeld(held));
+      quarantine.mark(evaluated);
+    };
+    try {
+      return parseIssuers(configuration.spec?.jwt, audiences).map((issuer) =>
+        // The root workspace belongs to the operator.
+        oidc({ ...issuer, outbound: home === rootCluster ? undefined : outbound, beforeExpressions }),
+      );
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  }
+}
+
+function evaluatedConfiguration({ metadata }: KubeObject): Evaluated {
+  const name = `WorkspaceAuthenticationConfiguration ${JSON.stringify(metadata.name)}`;
+  return { identity: `authentication ${metadata.uid} ${metadata.generation}`, name };
 }
 
 /** A tenant's issuer counts only in the tenant's workspace: it cannot grant system usernames or groups. */
