@@ -5,14 +5,15 @@ import type { WebhookClient } from '../admission/webhooks/client.ts';
 import { CallFailure } from '../admission/webhooks/failure.ts';
 import { endpointOf } from '../admission/webhooks/hook.ts';
 import type { CacheEntry } from '../cache/entry.ts';
+import { Pace } from '../registry/pace.ts';
 import { type Conversion, originOf } from '../registry/resource.ts';
 import { type ConversionParts, renew, typePrefix } from './conversion.ts';
 import type { WebhookConversion } from './definition.ts';
 import { BadConversion, convertedObjects, makeReview, takeOver } from './review.ts';
 
 const timeoutSeconds = 30;
-/** Lists are converted in batches, so that no request becomes too large. */
-const mostAtOnce = 500;
+/** Lists are converted in batches, so that no request becomes too large: so many objects, and so many characters unless a single one has more. */
+const mostAtOnce = { objects: 500, characters: 2 << 20 };
 
 /** Conversion by the webhook of a definition. A converted object is cached for as long as its entry exists. */
 export function webhookConversion(client: WebhookClient): WebhookConversion {
@@ -52,17 +53,22 @@ function webhookMethods({ parts, convert, prefix, renewed }: Methods): Conversio
   const { summary, version, schemaOf, isOlder } = parts;
   const made = new WeakMap<CacheEntry, string>();
   const isOther = (entry: CacheEntry): boolean => !entry.text.startsWith(prefix);
-  const convertAhead = async (entries: readonly CacheEntry[]): Promise<void> => {
-    for (let start = 0; start < entries.length; start += mostAtOnce) {
-      const part = entries.slice(start, start + mostAtOnce);
-      const objects = await convert(
-        part.map((entry) => renewed(entry.parse())),
-        version.name,
-      );
+  const convertAhead = async (entries: readonly CacheEntry[], pace: Pace): Promise<void> => {
+    for (const part of batches(entries)) {
+      const asked: KubeObject[] = [];
+      for (const entry of part) {
+        asked.push(renewed(entry.parse()));
+        const pausing = pace.pause();
+        if (pausing !== undefined) await pausing;
+      }
+      const objects = await convert(asked, version.name);
+      pace.resume();
       for (const [index, entry] of part.entries()) {
         const object = objects[index]!;
         schemaOf(version.name).prune(asJson(object));
         made.set(entry, JSON.stringify(object));
+        const pausing = pace.pause();
+        if (pausing !== undefined) await pausing;
       }
     }
   };
@@ -82,11 +88,26 @@ function webhookMethods({ parts, convert, prefix, renewed }: Methods): Conversio
       if (own === undefined) placeAs(converted, object);
       return converted;
     },
-    ahead: (entries) => {
+    ahead: (entries, pace = new Pace()) => {
       const missing = entries.filter((entry) => isOther(entry) && !made.has(entry));
-      return missing.length === 0 ? undefined : convertAhead(missing);
+      return missing.length === 0 ? undefined : convertAhead(missing, pace);
     },
   };
+}
+
+function* batches(entries: readonly CacheEntry[]): Iterable<readonly CacheEntry[]> {
+  let batch: CacheEntry[] = [];
+  let characters = 0;
+  for (const entry of entries) {
+    if (batch.length > 0 && (batch.length === mostAtOnce.objects || characters + entry.text.length > mostAtOnce.characters)) {
+      yield batch;
+      batch = [];
+      characters = 0;
+    }
+    batch.push(entry);
+    characters += entry.text.length;
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** Gives an object that was converted for another workspace the cluster annotation of the workspace it is shown in. */

@@ -42,8 +42,9 @@ export async function handleGet(backend: Reading, exchange: Exchange, context: R
 export async function handleList(backend: Reading, exchange: Exchange, context: RequestContext, resource: Resource): Promise<void> {
   const wanted = negotiate(exchange.headers.accept, resource.custom === undefined);
   const shape = shaperFor(resource, wanted, context);
-  const page = await list(backend.cache, resource, context.info, { pace: context.pace(), hold: holding(exchange) });
-  const converting = readable(resource, page.entries);
+  const pace = context.pace();
+  const page = await list(backend.cache, resource, context.info, { pace, hold: holding(exchange) });
+  const converting = readable(resource, page.entries, pace);
   if (converting !== undefined) await converting;
   const entries = page.after === undefined ? withBuiltin(backend, resource, { info: context.info, found: page.entries }) : page.entries;
   const plain = isPlain(resource, wanted);

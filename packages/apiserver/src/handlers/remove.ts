@@ -93,7 +93,7 @@ export async function handleDeleteCollection(
       .map((entry) => deleteListed(serving, context, { resource, options, dryRun, entry }));
     await Promise.all(some);
   }
-  const converting = readable(resource, found.entries);
+  const converting = readable(resource, found.entries, context.pace());
   if (converting !== undefined) await converting;
   // Items are returned as they were listed, whether or not they are already gone.
   send(exchange, context, {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type OpenApiDocumentInfo, type OpenApiResource, openapiV2, openapiV2Protobuf, openapiV3 } from '@capstan/machinery';
+import { BoundedMap, type OpenApiDocumentInfo, type OpenApiResource, openapiV2, openapiV2Protobuf, openapiV3 } from '@capstan/machinery';
 import { type PackedDocument, pack } from '../http/packing.ts';
 
 export interface DocumentsOptions {
@@ -11,6 +11,9 @@ export interface DocumentsOptions {
   readonly capacity: number;
 }
 
+/** Those of the built-in kinds, and of a thousand versions of others. */
+const mostHashes = 2_000;
+
 type Resources = () => Iterable<OpenApiResource>;
 
 /**
@@ -20,6 +23,7 @@ type Resources = () => Iterable<OpenApiResource>;
 export class OpenApiDocuments {
   readonly #options: DocumentsOptions;
   readonly #kept = new Map<string, Promise<PackedDocument>>();
+  readonly #hashes = new BoundedMap<string, string>(mostHashes);
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
@@ -40,10 +44,12 @@ export class OpenApiDocuments {
     return this.#keep(`v2-protobuf ${key}`, () => openapiV2Protobuf(resources(), this.#info()));
   }
 
-  /** The hash of a document, computed without building it: the index of documents needs nothing else. */
+  /** The hash of a document, computed without building it: the index of documents needs nothing else. The index asks for all of them again and again. */
   hash(key: string): string {
     const { title, version, revision } = this.#options;
-    return createHash('sha512').update([title, version, revision, key].join('\0')).digest('hex').toUpperCase();
+    return this.#hashes.getOrCompute(key, () =>
+      createHash('sha512').update([title, version, revision, key].join('\0')).digest('hex').toUpperCase(),
+    );
   }
 
   #info(): OpenApiDocumentInfo {

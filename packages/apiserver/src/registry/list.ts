@@ -3,6 +3,7 @@ import type { CacheEntry } from '../cache/entry.ts';
 import { endOf, type WatchCache } from '../cache/watch-cache.ts';
 import { decodeToken, encodeToken } from './continue-token.ts';
 import { type Filter, filterOf } from './filter.ts';
+import type { Pace } from './pace.ts';
 import { type Resource, readable } from './resource.ts';
 import type { RequestInfo } from './scope.ts';
 import { type ListPage, pageAt, pageNow, type Reading } from './snapshot.ts';
@@ -30,13 +31,13 @@ export async function list(cache: WatchCache, resource: Resource, info: RequestI
   const revision = parseRevision(options.resourceVersion ?? '', (why) => status.badRequest(`invalid resource version: ${why}`));
   if (revision === undefined) {
     await fresh(cache);
-    const converting = selectable(cache, resource, filter);
+    const converting = selectable(cache, resource, { filter, pace });
     if (converting !== undefined) await converting;
     pace.resume();
     return described(await pace.run(pageNow(cache, { ...request, after: '' })));
   }
   if (revision > 0) await untilSeen(cache, revision);
-  const converting = selectable(cache, resource, filter);
+  const converting = selectable(cache, resource, { filter, pace });
   if (converting !== undefined) await converting;
   // A limit with a revision and no match rule has always meant that exact revision.
   const exact = options.resourceVersionMatch === 'Exact' || (revision > 0 && limit > 0 && !options.resourceVersionMatch);
@@ -53,14 +54,18 @@ function shared({ origin }: Resource, limit: number): number {
 }
 
 /** Converts the objects that a selector will read, if that cannot be done synchronously. */
-export function selectable(cache: WatchCache, resource: Resource, { selects, prefix }: Filter): Promise<void> | undefined {
+export function selectable(
+  cache: WatchCache,
+  resource: Resource,
+  { filter: { selects, prefix }, pace }: { readonly filter: Filter; readonly pace: Pace },
+): Promise<void> | undefined {
   if (selects === undefined || resource.storage.convert?.ahead === undefined) return undefined;
   const entries: CacheEntry[] = [];
   cache.resource(resource.storage).entries.walk(prefix, endOf(prefix), (entry) => {
     entries.push(entry);
     return true;
   });
-  return readable(resource, entries);
+  return readable(resource, entries, pace);
 }
 
 /** Waits until the cache has everything written before this call. */

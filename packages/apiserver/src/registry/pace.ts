@@ -1,4 +1,5 @@
 import type { Parts } from '@capstan/machinery';
+import { nextTurn } from '../http/next-turn.ts';
 
 /**
  * How long the parts of an operation may run before others get their turn, in milliseconds. The first slice is longer: the clock also counts requests that
@@ -70,19 +71,4 @@ export class Pace {
     this.#hasWaited = true;
     this.resume();
   }
-}
-
-const waiting: (() => void)[] = [];
-
-/** Resolves in a later turn of the event loop, one operation in each, so that many of them delay others no more than one. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    waiting.push(resolve);
-    if (waiting.length === 1) setImmediate(wakeOne);
-  });
-}
-
-function wakeOne(): void {
-  waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(wakeOne);
 }

@@ -3,6 +3,7 @@ import type { ScaleMapping, Strategy, TablePrinter } from '@capstan/kinds';
 import { type GroupResource, type JsonObject, type KubeObject, type ObjectType, type Parts, parseInParts } from '@capstan/machinery';
 import { atRevision, CacheEntry, movedTo, namingCluster } from '../cache/entry.ts';
 import { clusterOfKey } from '../cache/key.ts';
+import type { Pace } from './pace.ts';
 
 /** A kind as served in one version: everything that request handling needs to know about it. */
 export interface Resource extends GroupResource {
@@ -94,9 +95,9 @@ export interface Conversion {
   readonly applies?: (entry: CacheEntry) => boolean;
   /**
    * Converts entries that need asynchronous conversion, so that `fromStorage` can return them. Undefined if there is nothing to
-   * wait for.
+   * wait for. Many of them let others run in between, as `pace` says.
    */
-  readonly ahead?: (entries: readonly CacheEntry[]) => Promise<void> | undefined;
+  readonly ahead?: (entries: readonly CacheEntry[], pace?: Pace) => Promise<void> | undefined;
 }
 
 const converted = new WeakMap<CacheEntry, Map<Storage, string>>();
@@ -154,8 +155,8 @@ export function originOf(entry: CacheEntry): CacheEntry {
 }
 
 /** Resolves when the entries can be read in the served version; undefined if they already can. */
-export function readable(resource: Resource, entries: readonly CacheEntry[]): Promise<void> | undefined {
-  return resource.storage.convert?.ahead?.(entries);
+export function readable(resource: Resource, entries: readonly CacheEntry[], pace?: Pace): Promise<void> | undefined {
+  return resource.storage.convert?.ahead?.(entries, pace);
 }
 
 /** The object's text in the served version. */

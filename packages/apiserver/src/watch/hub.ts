@@ -63,17 +63,17 @@ export class WatchHub implements Disposable {
     else if (revision > 0 && options.sendInitialEvents === true) await this.#cache.atLeast(revision);
     // It comes from another server, or from before a backup was restored, which the client has to find out.
     else if (revision > this.#cache.revision && !(await isSeen(this.#cache, revision))) throw tooOld(revision, this.#cache.revision);
-    const selecting = selectable(this.#cache, resource, filter);
+    const pace = new Pace(exchange.client);
+    const selecting = selectable(this.#cache, resource, { filter, pace });
     if (selecting !== undefined) await selecting;
     // Finding and sending the objects takes as long as a list does.
     const starting = sendInitial ? exchange.client?.start() : undefined;
     if (starting !== undefined) await starting;
-    const page = sendInitial
-      ? await new Pace(exchange.client).run(pageNow(this.#cache, { resource, filter, after: '', limit: 0 }))
-      : undefined;
+    pace.resume();
+    const page = sendInitial ? await pace.run(pageNow(this.#cache, { resource, filter, after: '', limit: 0 })) : undefined;
     const initial = page?.entries ?? [];
     const after = page?.revision ?? revision ?? this.#cache.revision;
-    const converting = readable(resource, initial);
+    const converting = readable(resource, initial, pace);
     if (converting !== undefined) await converting;
     // Nobody would end the watch of a client that has left.
     if (exchange.closed) return;

@@ -1,14 +1,11 @@
-import { setImmediate } from 'node:timers/promises';
 import type { ApiConversion } from '@capstan/api';
 import { type FieldError, FieldPath, fieldError, type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { type ConversionParts, renew, typePrefix, versionOf } from '../../crds/conversion.ts';
+import { Pace } from '../../registry/pace.ts';
 import { type Conversion, originOf } from '../../registry/resource.ts';
 import { compileConversions } from './compile.ts';
 import { ConversionTable, RuleFailure } from './table.ts';
-
-/** In milliseconds: conversions yield to other requests after this time. */
-const slice = 5;
 
 /** Conversion by the rules in the `spec` of an APIConversion, compiled on first use. */
 export function ruleConversion(spec: ApiConversion['spec']): (parts: ConversionParts) => Conversion {
@@ -19,7 +16,7 @@ export function ruleConversion(spec: ApiConversion['spec']): (parts: ConversionP
       applies: (entry) => parts.isOlder(entry) || made.isOther(entry),
       toStorage: (object) => made.toStorage(object),
       fromStorage: (object, entry) => made.fromStorage(object, entry),
-      ahead: (entries) => made.ahead(entries),
+      ahead: (entries, pace) => made.ahead(entries, pace),
     };
   };
 }
@@ -76,10 +73,10 @@ class Converted {
    * Converts one object immediately, and many in turns with other requests. Rejects if any object cannot be converted: a list must be
    * complete.
    */
-  ahead(entries: readonly CacheEntry[]): Promise<void> | undefined {
+  ahead(entries: readonly CacheEntry[], pace = new Pace()): Promise<void> | undefined {
     const others = entries.filter((entry) => this.isOther(entry)).map(originOf);
     const missing = others.filter((entry) => !this.#made.has(entry));
-    if (missing.length > 1) return this.#inTurns(missing).then(() => this.#check(others));
+    if (missing.length > 1) return this.#inTurns(missing, pace).then(() => this.#check(others));
     const failure = others.map((entry) => this.#convertOnce(entry)).find((made) => made instanceof StatusError);
     return failure && Promise.reject(failure);
   }
@@ -91,13 +88,11 @@ class Converted {
     }
   }
 
-  async #inTurns(entries: readonly CacheEntry[]): Promise<void> {
-    let until = performance.now() + slice;
+  async #inTurns(entries: readonly CacheEntry[], pace: Pace): Promise<void> {
     for (const entry of entries) {
       this.#convertOnce(entry);
-      if (performance.now() < until) continue;
-      await setImmediate();
-      until = performance.now() + slice;
+      const pausing = pace.pause();
+      if (pausing !== undefined) await pausing;
     }
   }
 
