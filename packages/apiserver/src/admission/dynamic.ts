@@ -2,7 +2,7 @@ import { status } from '@capstan/machinery';
 import type { Gate } from '../authz/attributes.ts';
 import { settled } from '../authz/settled.ts';
 import type { AdmissionPlugin } from '../registry/admission.ts';
-import type { Quarantine } from '../registry/quarantine.ts';
+import { printHeld, type Quarantine } from '../registry/quarantine.ts';
 import { bindingsOf } from './expressions/bindings.ts';
 import { meets } from './expressions/conditions.ts';
 import { costOfConditions, Evaluation } from './expressions/evaluation.ts';
@@ -22,21 +22,29 @@ export interface DynamicOptions extends Omit<WebhookOptions, 'meetsConditions'> 
 
 /** The admission that users configure: webhooks and policies. */
 export function dynamicAdmission(options: DynamicOptions): readonly AdmissionPlugin[] {
-  const webhooks = { ...options, meetsConditions: (hook: Hook, view: View) => meetsConditions(hook, view, options.authorizer) };
+  const webhooks = { ...options, meetsConditions: (hook: Hook, view: View) => meetsConditions(hook, view, options) };
   const all = [paramAccess(options), mutatingWebhooks(webhooks), validatingPolicies(options), validatingWebhooks(webhooks)];
   return options.catalogs.builtin.isBuiltinVersion('admissionregistration.k8s.io', 'v1beta1') ? [mutatingPolicies(options), ...all] : all;
 }
 
 const noVariables = new Map<string, never>();
 
-async function meetsConditions({ conditions, failurePolicy }: Hook, view: View, gate: Gate): Promise<boolean> {
+async function meetsConditions(hook: Hook, view: View, { authorizer: gate, quarantine }: DynamicOptions): Promise<boolean> {
+  const { conditions, evaluated } = hook;
+  const held = quarantine.held(evaluated.identity);
+  if (held !== undefined) return unknown(hook, view, printHeld(held));
   const pace = view.request.context.pace();
-  const result = await settled(gate, (authorizer) =>
-    meets(conditions, new Evaluation(bindingsOf(view, authorizer), noVariables, costOfConditions)),
-  );
+  const result = await settled(gate, (authorizer) => {
+    quarantine.mark(evaluated);
+    return meets(conditions, new Evaluation(bindingsOf(view, authorizer), noVariables, costOfConditions));
+  });
   const pausing = pace.pause();
   if (pausing !== undefined) await pausing;
-  if (result.error === undefined) return result.met;
+  return result.error === undefined ? result.met : unknown(hook, view, result.error);
+}
+
+/** The failure policy decides about conditions that cannot be evaluated. */
+function unknown({ failurePolicy }: Hook, { request }: View, why: string): false {
   if (failurePolicy === 'Ignore') return false;
-  throw status.forbidden(view.request.resource, view.request.name, result.error);
+  throw status.forbidden(request.resource, request.name, why);
 }

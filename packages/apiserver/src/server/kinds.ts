@@ -31,5 +31,11 @@ export function kindsOf({ cache, quarantine }: Storage, options: ServerOptions, 
   const webhook = webhookConversion(webhooks);
   const rules = quarantinedRules(rulesOf, quarantine);
   const definitions = new Definitions({ cache, rules, webhook });
-  return { catalog, definitions, spaces: workspaces({ cache, catalog, organizations, definitions, rules, webhook }), webhooks, outbound };
+  return {
+    catalog,
+    definitions,
+    spaces: workspaces({ cache, catalog, organizations, definitions, rules, webhook, quarantine }),
+    webhooks,
+    outbound,
+  };
 }

@@ -5,6 +5,7 @@ import type { WebhookConversion } from '../crds/definition.ts';
 import type { Definitions } from '../crds/definitions.ts';
 import { type Catalog, isBuiltinKind } from '../registry/catalog.ts';
 import { Catalogs } from '../registry/catalogs.ts';
+import type { Quarantine } from '../registry/quarantine.ts';
 import type { ViewName } from '../request/place.ts';
 import { ClaimLabels } from '../workspaces/apis/claim-labels.ts';
 import { VirtualKinds } from '../workspaces/caching/virtual-kinds.ts';
@@ -49,10 +50,11 @@ export function workspaces(options: {
   readonly definitions: Definitions;
   readonly rules: RuleCompiler;
   readonly webhook: WebhookConversion;
+  readonly quarantine: Quarantine;
 }): Workspaces {
-  const { cache, catalog, organizations, definitions, rules, webhook } = options;
+  const { cache, catalog, organizations, definitions, rules, webhook, quarantine } = options;
   const platform = new PlatformKinds(rulesOf);
-  const bound = new BoundDefinitions({ cache, platform, rules, webhook });
+  const bound = new BoundDefinitions({ cache, platform, rules, webhook, quarantine });
   const tree = new Tree(cache);
   const virtual = new VirtualKinds({
     cache,

@@ -1,6 +1,7 @@
 import type { CompiledExpression } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { type Fields, fieldsOf, itemsOf, maybeFields, numberOf, textOf, textsOf } from '@capstan/machinery';
+import type { Evaluated } from '../../registry/quarantine.ts';
 import { conditionsOf } from '../expressions/conditions.ts';
 import { type Criteria, choicesOf } from '../matching/match.ts';
 import { rulesOf } from '../matching/rules.ts';
@@ -23,6 +24,8 @@ export interface Hook {
   /** Distinguishes webhooks with the same name in different configurations. */
   readonly id: string;
   readonly configuration: string;
+  /** Its configuration in its current generation, for the quarantine. */
+  readonly evaluated: Evaluated;
   readonly name: string;
   readonly endpoint: Endpoint;
   readonly criteria: Criteria;
@@ -36,15 +39,18 @@ export interface Hook {
 }
 
 export function hooksOf(configuration: KubeObject): readonly Hook[] {
-  const name = configuration.metadata.name ?? '';
-  return itemsOf(configuration['webhooks']).map((hook) => hookOf(hook, name));
+  const { kind, metadata } = configuration;
+  const name = metadata.name ?? '';
+  const evaluated = { identity: `webhooks ${metadata.uid} ${metadata.generation}`, name: `${kind} ${JSON.stringify(name)}` };
+  return itemsOf(configuration['webhooks']).map((hook) => hookOf(hook, { configuration: name, evaluated }));
 }
 
-function hookOf(hook: Fields, configuration: string): Hook {
+function hookOf(hook: Fields, { configuration, evaluated }: Pick<Hook, 'configuration' | 'evaluated'>): Hook {
   const name = textOf(hook['name']);
   return {
     id: `${configuration}/${name}`,
     configuration,
+    evaluated,
     name,
     endpoint: endpointOf(fieldsOf(hook['clientConfig'])),
     criteria: { rules: rulesOf(hook['rules']), excluded: [], ...choicesOf(hook) },

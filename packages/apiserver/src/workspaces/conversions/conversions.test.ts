@@ -1,6 +1,10 @@
+import { hash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { KubeObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { merge } from '../../crds/testing/definitions.ts';
+import { markerFile } from '../../registry/quarantine.ts';
 import { createWorkspace, type Reply, startTestServer, type TestServer } from '../../testing/harness.ts';
 import { bind, cowboys, share } from '../apis/testing.ts';
 
@@ -146,6 +150,24 @@ describe('a bound kind whose schema has an APIConversion', () => {
     expect((await server.call(`${cowboysIn('two', 'v1')}/solo`)).code).toBe(200);
     expect((await server.call(`${cowboysIn('two', 'v1')}/solo`, { method: 'DELETE' })).code).toBe(200);
     expect((await server.call(cowboysIn('two', 'v2'))).code).toBe(200);
+  });
+});
+
+describe('rules that the server was evaluating when it stopped', () => {
+  test('are not evaluated again until they are changed', async () => {
+    const path = `${conversionsIn('system:bound-crds')}/${copy}`;
+    await post(cowboysIn('one', 'v1'), cowboy('v1', 'annie', { name: 'Annie Oakley' }));
+    const { spec } = (await server.call(path)).json() as unknown as { spec: object };
+    const evaluated = { identity: `conversion ${hash('sha256', JSON.stringify(spec))}`, name: 'the APIConversion of "cowboys"' };
+    for (let stop = 0; stop < 2; stop++)
+      await server.restart(() => writeFileSync(join(server.directory, markerFile), `${JSON.stringify(evaluated)}\n`));
+    const failed = await server.call(`${cowboysIn('one', 'v2')}/annie`);
+    expect([failed.code, failed.json().message]).toEqual([500, expect.stringContaining('"cowboys" is quarantined since') as string]);
+    expect((await server.call(`${cowboysIn('one', 'v1')}/annie`)).code).toBe(200);
+    const changed = { conversions: [{ ...conversions[0]!, preserve: [] }, conversions[1]] };
+    const change = (to: object): Promise<Reply> => server.call(path, { method: 'PATCH', headers: merge, body: { spec: to } });
+    expect((await change(changed)).code).toBe(200);
+    expect((await server.call(`${cowboysIn('one', 'v2')}/annie`)).json()['spec']).toEqual({ name: { first: 'Annie', last: 'Oakley' } });
   });
 });
 

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { CacheEntry } from '../../cache/entry.ts';
 import type { ConversionParts } from '../../crds/conversion.ts';
 import { Pace } from '../../registry/pace.ts';
+import type { Quarantine } from '../../registry/quarantine.ts';
 import { ruleConversion } from './rule-conversion.ts';
 
 const schema = compileSchema({ type: 'object', properties: { spec: { type: 'object', properties: { name: { type: 'string' } } } } });
@@ -23,8 +24,10 @@ const entryOf = (index: number): CacheEntry =>
     1,
   );
 
+const quarantine = { held: () => undefined, mark: () => {} } as unknown as Quarantine;
+
 test('many objects are converted one by one, each in the turn of whoever asks', async () => {
-  const conversion = ruleConversion({ conversions: [{ from: 'v1', to: 'v2', rules }] })(parts);
+  const conversion = ruleConversion({ spec: { conversions: [{ from: 'v1', to: 'v2', rules }] }, quarantine })(parts);
   let time = 0;
   let turns = 0;
   const turn = (): Promise<void> => Promise.resolve(void turns++);

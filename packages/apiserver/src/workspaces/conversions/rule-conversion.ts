@@ -1,17 +1,29 @@
+import { hash } from 'node:crypto';
 import type { ApiConversion } from '@capstan/api';
 import { type FieldError, FieldPath, fieldError, type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { CacheEntry } from '../../cache/entry.ts';
 import { type ConversionParts, renew, typePrefix, versionOf } from '../../crds/conversion.ts';
 import { Pace } from '../../registry/pace.ts';
+import { type Evaluated, printHeld, type Quarantine } from '../../registry/quarantine.ts';
 import { type Conversion, originOf } from '../../registry/resource.ts';
 import { compileConversions } from './compile.ts';
 import { ConversionTable, RuleFailure } from './table.ts';
 
+/** The rules of an APIConversion, and what keeps them from being evaluated. */
+interface Rules {
+  readonly spec: ApiConversion['spec'];
+  readonly quarantine: Quarantine;
+}
+
 /** Conversion by the rules in the `spec` of an APIConversion, compiled on first use. */
-export function ruleConversion(spec: ApiConversion['spec']): (parts: ConversionParts) => Conversion {
+export function ruleConversion({ spec, quarantine }: Rules): (parts: ConversionParts) => Conversion {
   let table: ConversionTable | undefined;
+  // Copies of a conversion for each identity have the same rules.
+  const identity = `conversion ${hash('sha256', JSON.stringify(spec ?? null))}`;
   return (parts) => {
-    const made = new Converted(parts, () => (table ??= tableOf(spec, parts)));
+    const { group, names } = parts.summary;
+    const name = `the APIConversion of ${JSON.stringify(`${names.plural}.${group}`)}`;
+    const made = new Converted(parts, { table: () => (table ??= tableOf(spec, parts)), quarantine, evaluated: { identity, name } });
     return {
       applies: (entry) => parts.isOlder(entry) || made.isOther(entry),
       toStorage: (object) => made.toStorage(object),
@@ -28,16 +40,22 @@ function tableOf(spec: ApiConversion['spec'], { summary, schemaOf }: ConversionP
   return new ConversionTable(versions);
 }
 
+interface Source {
+  readonly table: () => ConversionTable;
+  readonly quarantine: Quarantine;
+  readonly evaluated: Evaluated;
+}
+
 /** One version of a kind whose objects are converted by rules. The result for an object is kept as long as the object. */
 class Converted {
   readonly #parts: ConversionParts;
-  readonly #table: () => ConversionTable;
+  readonly #source: Source;
   readonly #prefix: string;
   readonly #made = new WeakMap<CacheEntry, string | StatusError>();
 
-  constructor(parts: ConversionParts, table: () => ConversionTable) {
+  constructor(parts: ConversionParts, source: Source) {
     this.#parts = parts;
-    this.#table = table;
+    this.#source = source;
     this.#prefix = typePrefix(parts.summary, parts.version.name);
   }
 
@@ -128,7 +146,11 @@ class Converted {
   /** Modifies the object. */
   #converted(object: KubeObject, version: string): KubeObject {
     const { schemaOf, summary } = this.#parts;
-    this.#table().convert(object, versionOf(object), version);
+    const { table, quarantine, evaluated } = this.#source;
+    const held = quarantine.held(evaluated.identity);
+    if (held !== undefined) throw broken(printHeld(held));
+    quarantine.mark(evaluated);
+    table().convert(object, versionOf(object), version);
     object.apiVersion = `${summary.group}/${version}`;
     return renew(object, schemaOf);
   }

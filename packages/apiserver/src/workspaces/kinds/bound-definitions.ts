@@ -16,6 +16,7 @@ import type { CacheEvent } from '../../cache/event-ring.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import type { ResourceCache, WatchCache } from '../../cache/watch-cache.ts';
 import { Definition, type WebhookConversion } from '../../crds/definition.ts';
+import type { Quarantine } from '../../registry/quarantine.ts';
 import { ruleConversion } from '../conversions/rule-conversion.ts';
 import { BindingChanges } from './binding-changes.ts';
 import { rootResourceSchemas } from './definitions.ts';
@@ -37,6 +38,7 @@ interface Options {
   readonly platform: PlatformKinds;
   readonly rules: RuleCompiler;
   readonly webhook: WebhookConversion;
+  readonly quarantine: Quarantine;
 }
 
 /** Creates definitions of bound schemas. A schema under one identity has one definition, however many workspaces bind it. */
@@ -99,7 +101,7 @@ export class BoundDefinitions {
 
   #make(schema: ApiResourceSchema, bound: BoundResource): Definition {
     const { identity, isEnding } = bound;
-    const { cache, platform: _, ...parts } = this.#options;
+    const { cache, platform: _, quarantine, ...parts } = this.#options;
     const rules = cache.get({ ...apiConversions, cluster: boundSchemasCluster, namespace: '', name: boundSchemaName(bound) });
     const object = asDefinition(schema, isEnding);
     const key = `${boundSchemasCluster}//${object.metadata.name}`;
@@ -110,7 +112,7 @@ export class BoundDefinitions {
       since: 0,
       isOlder: (stored) => this.#bindings.isOlder(stored, identity),
       storedAs: `${object.metadata.name!.slice(0, object.metadata.name!.indexOf('.'))}:${identity}`,
-      ...(rules !== undefined && { conversion: ruleConversion(rules.spec) }),
+      ...(rules !== undefined && { conversion: ruleConversion({ spec: rules.spec, quarantine }) }),
     });
   }
 
