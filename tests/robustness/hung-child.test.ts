@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { buildCapstan, Child, capstanProgram, freePort, run, temporaryDirectory } from '@capstan/testbed';
 import { expect, test } from 'vitest';
+import { evaluateIn } from './inspector.ts';
 
 await buildCapstan();
 
@@ -15,23 +16,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Lets the event loop of a process of Node spin for ever, through its inspector, which a signal opens. */
-async function hang(pid: number, outputOf: () => string): Promise<void> {
-  process.kill(pid, 'SIGUSR1');
-  await expect.poll(() => outputOf()).toMatch(/Debugger listening on ws:/);
-  const socket = new WebSocket(/Debugger listening on (ws:\S+)/.exec(outputOf())![1]!);
-  await new Promise((resolve, reject) => {
-    socket.addEventListener('open', resolve);
-    socket.addEventListener('error', reject);
-  });
-  socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression: 'setImmediate(() => { for (;;); })' } }));
-  await new Promise((resolve) => socket.addEventListener('message', resolve, { once: true }));
-  socket.close();
-}
-
-async function canListen(port: number): Promise<boolean> {
+async function isFree(port: number): Promise<boolean> {
   await using server = createServer();
-  return await once(server.listen(port, '127.0.0.1'), 'listening').then(
+  return once(server.listen(port, '127.0.0.1'), 'listening').then(
     () => true,
     () => false,
   );
@@ -49,12 +36,12 @@ test('a child whose event loop hangs ends with its supervisor when that is kille
   await up.waitUntil('controllers', isRunning);
   const { processes } = JSON.parse((await status()).stdout) as { processes: { name: string; pid: number }[] };
   const server = processes.find(({ name }) => name === 'apiserver')!.pid;
-  await hang(server, () => up.output);
+  await evaluateIn(server, () => up.output, 'setImmediate(() => { for (;;); })');
   expect(processes.filter(({ pid }) => !isAlive(pid))).toEqual([]);
   await up.kill();
   // It left its state behind.
   expect((await status()).code).toBe(12);
   await expect.poll(() => processes.filter(({ pid }) => isAlive(pid)), { timeout: 30_000 }).toEqual([]);
-  // The first thread of a process can be gone a moment before the others, which still hold its sockets.
-  await expect.poll(() => canListen(port), { timeout: 30_000 }).toBe(true);
+  // A process whose first thread has ended keeps its sockets until the others have.
+  await expect.poll(() => isFree(port), { timeout: 30_000 }).toBe(true);
 });
