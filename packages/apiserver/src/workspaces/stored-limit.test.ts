@@ -28,6 +28,8 @@ test('a workspace stores no more than its limit, and gets room again by deleting
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
     },
   });
+  const bot = { metadata: { name: 'bot' } };
+  await server.call('/clusters/bbbb/api/v1/namespaces/default/serviceaccounts', { method: 'POST', body: bot });
   const make = (name: string): Promise<Reply> => as(path, 'POST', { metadata: { name }, data: { a: 'x'.repeat(100_000) } });
   for (const name of ['a', 'b', 'c']) expect((await make(name)).code).toBe(201);
   const refused = await make('d');
@@ -36,6 +38,8 @@ test('a workspace stores no more than its limit, and gets room again by deleting
     expect.stringMatching(/the objects of the workspace have 0\.3 MiB and the limit is 0\.3 MiB; delete some/) as string,
   ]);
   expect((await as(`${path}/a`, 'PATCH', { data: { b: 'longer' } })).code).toBe(403);
+  const token = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } };
+  expect((await as('/clusters/bbbb/api/v1/namespaces/default/serviceaccounts/bot/token', 'POST', token)).code).toBe(201);
   expect((await as(`${path}/a`, 'PATCH', { data: { a: 'shorter' } })).code).toBe(200);
   expect((await make('d')).code).toBe(201);
   expect((await make('e')).code).toBe(403);

@@ -61,8 +61,10 @@ export function storedLimit({ sizes, organizations, limits }: StoredLimitOptions
   return {
     name: 'WorkspaceStoredLimit',
     validate(request) {
-      const { operation, dryRun, resource, context } = request;
+      const { operation, subresource, dryRun, resource, context } = request;
       const { cluster, user } = context;
+      // Tokens, evictions and the like store nothing of their own.
+      if (operation === 'CREATE' && subresource !== '') return;
       if (operation === 'DELETE' || dryRun || resource.virtual || cluster === rootCluster) return;
       if (user.groups.includes(superuserGroup) || isPlatformAccount(user)) return;
       const inside = sizes.of(cluster);
