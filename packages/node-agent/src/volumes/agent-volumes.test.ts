@@ -9,6 +9,7 @@ import { certificateFingerprint } from '@capstan/pki';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { runAgent } from '../agent.ts';
+import { IsolatedNetwork } from '../units/drivers/exec/network.ts';
 import { openExecDriver } from '../units/drivers/exec/open.ts';
 import { nodeUnit } from '../units/testing/node-units.ts';
 import { whyNoLoop } from './backends/choice.ts';
@@ -16,7 +17,8 @@ import { LoopBackend } from './backends/loop.ts';
 
 const patience = { timeout: 20_000, interval: 20 };
 const directory = mkdtempSync(join(tmpdir(), 'capstan-agent-volumes-'));
-const known = await openExecDriver({ directory: join(directory, 'probe'), bridge: 'capvol0' });
+const network = new IsolatedNetwork({ bridge: 'capvol0' });
+const known = await openExecDriver({ directory: join(directory, 'probe'), network });
 const why = (await whyNoLoop()) ?? (known.isolation === 'full' ? undefined : known.why);
 const loop = new LoopBackend({ spare: () => 0 });
 
@@ -30,6 +32,7 @@ describeUnless(why, 'units and volumes of a node', () => {
   });
   afterAll(async () => {
     await agent[Symbol.asyncDispose]();
+    await network[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
     for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
       const point = line.split(' ')[4] ?? '';
@@ -54,7 +57,7 @@ describeUnless(why, 'units and volumes of a node', () => {
       limits: { grace: 50 },
       heartbeatInterval: 50,
       serversInterval: 100,
-      units: { drivers: [await openExecDriver({ directory: join(state, 'exec'), hidden: [state], bridge: 'capvol0', known })] },
+      units: { drivers: [await openExecDriver({ directory: join(state, 'exec'), hidden: [state], network, known })] },
       volumes: { backends: { preferred: loop, of: () => loop }, times: { retryDelay: 20, usageInterval: 100 } },
       log: (line) => void lines.push(line),
     });

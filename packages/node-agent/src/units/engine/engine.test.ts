@@ -47,8 +47,12 @@ describe('a unit', () => {
       await agent.engine.accept(nodeUnit('w-1', { warm: true }));
       await becomes(agent, 'w-1', { phase: 'Warm' });
     }
+    const prepared: string[] = [];
+    driver.onPrepare = async ({ id }) => void prepared.push(id);
     await using agent = await start();
     await becomes(agent, 'w-1', { phase: 'Warm' });
+    // The next driver knows nothing of what the one before has prepared, such as the network that must stay.
+    await vi.waitFor(() => expect(prepared).toEqual(['w-1']), patience);
     await agent.engine.accept({ ...nodeUnit('w-2', { warm: true }), status: { phase: 'Preparing' } });
     await becomes(agent, 'w-2', { phase: 'Warm' });
     await agent.engine.accept(nodeUnit('w-1', { warm: true, stopped: true }, { generation: 2 }));

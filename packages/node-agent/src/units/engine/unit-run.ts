@@ -37,6 +37,8 @@ export class UnitRun {
   #failed: UnitProblem | undefined;
   #isConfirmed: boolean;
   #isUploading = false;
+  /** By this agent. */
+  #isPrepared = false;
   /** Changes of the record follow each other. */
   #writing: Promise<void> = Promise.resolve();
   readonly #begun = Promise.withResolvers<void>();
@@ -196,6 +198,7 @@ export class UnitRun {
         const driver = drivers.forStart(this.#record.spec);
         const room = await resolve(this.#record);
         await driver.prepare(room, { onStep: (step) => this.#show({ step }), signal: interrupted });
+        this.#isPrepared = true;
         if (this.#record.spec.warm) return { state: { phase: 'Warm' } };
         this.#room = room;
         const since = await now();
@@ -213,8 +216,20 @@ export class UnitRun {
 
   /** Nothing of it ever runs, so there is nothing to find again after a restart. */
   async #stayWarm(): Promise<Next | undefined> {
+    if (!this.#isPrepared && this.#stop === undefined) await this.#prepareAgain();
     while (this.#stop === undefined && !this.#context.signal.aborted) await pause(Number.POSITIVE_INFINITY, this.#arm());
     return this.#stop && ended(this.#stop);
+  }
+
+  /** Tells the driver, which an earlier agent has told before, to keep what it has prepared. The unit stays warm meanwhile: most of it is still there. */
+  async #prepareAgain(): Promise<void> {
+    const { drivers, resolve, log } = this.#context;
+    try {
+      const driver = drivers.forStart(this.#record.spec);
+      await driver.prepare(await resolve(this.#record), { onStep: () => {}, signal: this.#arm() });
+    } catch (error) {
+      log(`the warm unit ${this.#record.name} could not be prepared again: ${asProblem(error).message}`);
+    }
   }
 
   /** Waits after a problem, longer each time. */

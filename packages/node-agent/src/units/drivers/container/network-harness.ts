@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UnitRoom } from '../driver.ts';
+import { IsolatedNetwork } from '../exec/network.ts';
 import { connectAttempts, echoServer } from '../exec/testing.ts';
 import { openContainerDriver } from './open.ts';
 
@@ -13,8 +14,7 @@ const driver = await openContainerDriver({
   directory: directory!,
   sockets: [socket!],
   exec: { isolation: 'full' },
-  bridge: 'captest1',
-  networkPrograms: programs!.split(':'),
+  network: new IsolatedNetwork({ bridge: 'captest1', programs: programs!.split(':'), idle: 0 }),
 });
 
 const start = async (id: string, command: readonly string[]): Promise<void> => {

@@ -5,6 +5,7 @@ import { spareOf } from '../../../disks/space.ts';
 import { usualRoom } from '../../../disks/unit-room.ts';
 import type { UnitDriver } from '../driver.ts';
 import type { ExecDriver } from '../exec/driver.ts';
+import type { IsolatedNetwork } from '../exec/network.ts';
 import { openExecDriver } from '../exec/open.ts';
 import { describedGpus } from './devices.ts';
 import type { EngineStorage } from './dialect.ts';
@@ -22,10 +23,8 @@ export interface OpenContainerDriverOptions extends FindEngineOptions {
   readonly hidden?: readonly string[];
   /** The result of an earlier look at the driver `exec`, which makes the namespaces of containers. */
   readonly exec?: Pick<UnitDriver, 'isolation' | 'why'>;
-  /** Name of the bridge of isolated units. */
-  readonly bridge?: string;
-  /** Folders in which `ip`, `nft` and `iptables` are searched. */
-  readonly networkPrograms?: readonly string[];
+  /** Of isolated units. Drivers of the same machine share it. */
+  readonly network?: IsolatedNetwork;
   readonly log?: { readonly files: number; readonly bytes: number };
   readonly processes?: number;
   /** In bytes: how much of the disk the files may use that a program changes in its container. */
@@ -51,8 +50,7 @@ export async function openContainerDriver(options: OpenContainerDriverOptions): 
   const rooms = await openExecDriver({
     directory: join(options.directory, 'rooms'),
     hidden: [options.directory, ...(options.hidden ?? [])],
-    ...(options.bridge !== undefined && { bridge: options.bridge }),
-    ...(options.networkPrograms && { programs: options.networkPrograms }),
+    ...(options.network && { network: options.network }),
     ...(options.exec && { known: options.exec }),
   });
   if (rooms.isolation !== 'full') {

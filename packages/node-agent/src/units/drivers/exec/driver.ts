@@ -44,7 +44,6 @@ export class ExecDriver implements UnitDriver {
   readonly why?: string;
   readonly #options: ExecDriverOptions;
   readonly #records: UnitRecords;
-  #starting = 0;
 
   constructor(options: ExecDriverOptions) {
     this.#options = options;
@@ -56,13 +55,12 @@ export class ExecDriver implements UnitDriver {
   async prepare(room: UnitRoom): Promise<void> {
     this.#check(room);
     if (room.network === 'Isolated' && this.isolation === 'full' && (await this.#options.network.notice()) === undefined)
-      await this.#options.network.ensure();
+      await this.#options.network.ensure(room.id);
   }
 
   /** `enter`: a process whose namespaces for processes and the network the program enters. It ends with the program. */
   async start(room: UnitRoom, incarnation: number, options: { readonly enter?: number } = {}): Promise<void> {
     this.#check(room);
-    this.#starting++;
     const pairs: Pair[] = options.enter === undefined ? [] : [['enter', options.enter]];
     try {
       await this.#start(room, incarnation, pairs);
@@ -73,8 +71,6 @@ export class ExecDriver implements UnitDriver {
       // The process has ended with the failed start.
       if (options.enter !== undefined) throw error;
       await this.#start(room, incarnation, pairs);
-    } finally {
-      this.#starting--;
     }
   }
 
@@ -82,7 +78,7 @@ export class ExecDriver implements UnitDriver {
     const isIsolated = this.isolation === 'full';
     const wantsNetwork = isIsolated && room.network === 'Isolated';
     const notice = wantsNetwork ? await this.#options.network.notice() : undefined;
-    const network = wantsNetwork && notice === undefined ? await this.#options.network.ensure() : [];
+    const network = wantsNetwork && notice === undefined ? await this.#options.network.ensure(room.id) : [];
     const spec = await specOf(notice === undefined ? room : { ...room, network: 'None' }, { ...this.#options, isIsolated });
     const created = await this.#records.create(room.id, incarnation, notice).catch(reportFullDisk);
     if (created === false) return;
@@ -105,7 +101,7 @@ export class ExecDriver implements UnitDriver {
 
   async find(id: string, incarnation: number): Promise<RoomState | undefined> {
     const state = await this.#records.state(id, incarnation);
-    if (state?.phase === 'running' && state.address !== undefined) this.#options.network.keep();
+    if (state?.phase === 'running' && state.address !== undefined) this.#options.network.keep(id);
     return state;
   }
 
@@ -224,7 +220,7 @@ export class ExecDriver implements UnitDriver {
   async remove(id: string): Promise<void> {
     await this.stop(id, 0);
     await this.#records.delete(id);
-    if (this.isolation === 'full' && this.#starting === 0 && (await this.list()).length === 0) await this.#options.network.tearDown();
+    if (this.isolation === 'full') this.#options.network.release(id);
   }
 
   async list(): Promise<string[]> {

@@ -10,6 +10,7 @@ import { allocationMarker, processesMarked } from '../../../processes/proc.ts';
 import { unitDriverSuite } from '../../../suite/unit-driver.ts';
 import { unitIsolationSuite } from '../../../suite/unit-isolation.ts';
 import { TestRooms } from '../../../suite/unit-rooms.ts';
+import { IsolatedNetwork } from './network.ts';
 import { openExecDriver } from './open.ts';
 import { echoServer } from './testing.ts';
 
@@ -65,7 +66,10 @@ describeUnless(known.isolation === 'full' ? undefined : known.why, 'commands as 
     });
 
     test('on a node without a packet filter: it runs with loopback only, and says what is missing', async () => {
-      const bare = { ...tested, renew: () => openExecDriver({ ...options, known, programs: [join(state, 'nothing')] }) };
+      const bare = {
+        ...tested,
+        renew: () => openExecDriver({ ...options, known, network: new IsolatedNetwork({ programs: [join(state, 'nothing')] }) }),
+      };
       const own = new TestRooms(bare);
       const room = await own.start(own.shell('cat /proc/net/dev; echo ready; sleep 600', { network: 'Isolated' }));
       await own.untilPrinted(room, 'ready');

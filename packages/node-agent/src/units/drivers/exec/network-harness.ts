@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UnitRoom } from '../driver.ts';
+import { IsolatedNetwork } from './network.ts';
 import { openExecDriver } from './open.ts';
 import { unitResolver } from './resolver.ts';
 import { connectAttempts, echoServer } from './testing.ts';
@@ -11,7 +12,9 @@ import { connectAttempts, echoServer } from './testing.ts';
  * and prints what they could reach and what is left of them. Arguments: the directory, the folders of programs, and targets.
  */
 const [, , directory, programs, ...targets] = process.argv;
-const options = { directory: directory!, programs: programs!.split(':'), bridge: 'captest0' };
+const bridgeName = 'captest0';
+const network = new IsolatedNetwork({ bridge: bridgeName, programs: programs!.split(':'), idle: 0 });
+const options = { directory: directory!, network };
 const driver = await openExecDriver(options);
 
 const room = (id: string, command: readonly string[], network: UnitRoom['network'] = 'Isolated'): UnitRoom => ({
@@ -46,12 +49,13 @@ await start(room('server', echoServer(7003, 'INADDR_ANY')));
 while (!(await outputOf('server')).includes('listening')) await sleep(10);
 const address = await addressOf('server');
 // Another agent, as after a restart: it must not give the address away.
-const renewed = await openExecDriver({ ...options, known: driver });
+const second = new IsolatedNetwork({ bridge: bridgeName, programs: programs!.split(':') });
+const renewed = await openExecDriver({ ...options, network: second, known: driver });
 await renewed.prepare(room('x', ['true']));
 const others = ['first', 'second', 'third'];
 for (const id of others) await start(room(id, ['sleep', '600']));
 const addresses = [address, ...(await Promise.all(others.map(addressOf)))];
-const bridge = ip('-4', '-o', 'address', 'show', 'dev', options.bridge).split(/\s+/)[3]!.split('/')[0]!;
+const bridge = ip('-4', '-o', 'address', 'show', 'dev', bridgeName).split(/\s+/)[3]!.split('/')[0]!;
 await start(room('client', connectAttempts([...targets, `${address}:7003`, `${bridge}:7001`])));
 while ((await driver.find('client', 0))?.phase === 'running') await driver.changed('client', 0, AbortSignal.timeout(30_000));
 await start(room('lonely', connectAttempts([targets[0]!]), 'None'));
@@ -69,6 +73,9 @@ const result = {
   links: ip('-o', 'link').includes('cu'),
 };
 for (const id of await driver.list()) await driver.remove(id);
-// Namespaces of networks end a moment after their last process.
-for (let tries = 0; tries < 100 && ip('-o', 'link').includes(' cu'); tries++) await sleep(20);
+await renewed.remove('x');
+await second[Symbol.asyncDispose]();
+// Namespaces of networks end a moment after their last process, and the bridge after them.
+for (let tries = 0; tries < 500 && [' cu', bridgeName].some((name) => ip('-o', 'link').includes(name)); tries++) await sleep(20);
+await network.tearDown();
 process.stdout.write(`${JSON.stringify({ ...result, linksLeft: ip('-o', 'link').split('\n').filter(Boolean).length })}\n`);

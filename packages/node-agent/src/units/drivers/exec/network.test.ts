@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { tool } from '@capstan/testbed';
@@ -54,13 +54,15 @@ async function serve(name: string, port: number, address: string): Promise<void>
 
 async function report(folder: string, programs: readonly string[]): Promise<Report> {
   const targets = ['203.0.113.10:7000', '169.254.169.254:7000', '198.51.100.2:7001', '127.0.0.1:7002', '198.51.100.2:7002'];
-  const harness = join(import.meta.dirname, 'network-harness.ts');
-  const command = [process.execPath, harness, join(directory, folder), programs.join(':'), ...targets];
-  const [program, ...args] = inside(names.node, command);
+  return (await resultOf('network-harness.ts', [join(directory, folder), programs.join(':'), ...targets])) as Report;
+}
+
+async function resultOf(harness: string, more: readonly string[]): Promise<unknown> {
+  const [program, ...args] = inside(names.node, [process.execPath, join(import.meta.dirname, harness), ...more]);
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';
   for await (const chunk of child.stdout) text += String(chunk);
-  return JSON.parse(text) as Report;
+  return JSON.parse(text);
 }
 
 describeUnless(problem, 'the network of isolated units', () => {
@@ -134,11 +136,31 @@ describeUnless(problem, 'the network of isolated units', () => {
       expect(rules).not.toContain('captest0');
     },
   );
+
+  test('changes come one after the other, the network stays while a unit is warm, and nobody waits for a repair', async () => {
+    const own = join(directory, 'changes');
+    const programs = programFolder(join(own, 'programs'), { ip: execFileSync('which', ['ip'], { encoding: 'utf8' }).trim() });
+    const script = `#!/bin/sh
+echo "$1" >> ${own}/calls
+[ "$1" = delete ] && sleep 0.3
+while [ "$1" = -f ] && [ -e ${own}/wait ]; do sleep 0.02; done
+exec ${nftOnly()['nft']} "$@"
+`;
+    writeFileSync(join(programs, 'nft'), script, { mode: 0o755 });
+    expect(await resultOf('network-changes-harness.ts', [own, programs])).toEqual({
+      afterRace: { bridge: true, rules: true },
+      withWarm: { bridge: true, rules: true },
+      without: { bridge: false, rules: false },
+      duringRepair: { isRepairing: true, bridge: 'captest2' },
+      left: { bridge: false, rules: false },
+    });
+  });
 });
 
 test('a node without the programs says what to install', async () => {
   const network = new IsolatedNetwork({ bridge: 'captest1', programs: [join(directory, 'nothing')] });
   expect(await network.notice()).toContain('apt-get install iproute2 nftables');
-  await expect(network.ensure()).rejects.toMatchObject({ name: 'UnitProblem', reason: 'NetworkUnavailable', isFinal: false });
+  await expect(network.ensure('one')).rejects.toMatchObject({ name: 'UnitProblem', reason: 'NetworkUnavailable', isFinal: false });
+  network.release('one');
   await network.tearDown();
 });

@@ -10,15 +10,23 @@ import { unitResolver } from './resolver.ts';
 
 export interface NetworkOptions {
   /** Name of the bridge; at most 15 characters. */
-  readonly bridge: string;
-  /** Folders in which `ip`, `nft` and `iptables` are searched. */
-  readonly programs: readonly string[];
+  readonly bridge?: string;
+  /** Folders in which `ip`, `nft` and `iptables` are searched, first come first served. */
+  readonly programs?: readonly string[];
+  /** In milliseconds: how long the network stays after its last unit. To make it again takes longer than everything else in a start. */
+  readonly idle?: number;
+  /** In milliseconds: how often the rules are made again. Somebody who reloads a firewall deletes them. */
+  readonly repairInterval?: number;
 }
 
-/** In milliseconds: how long rules are trusted to be there. Somebody who reloads a firewall deletes them. */
-const trust = 30_000;
+/** In milliseconds. */
+const usual = { idle: 600_000, repairInterval: 30_000 };
+
+/** If so many repairs were missed, as while the agent was suspended, the next start waits for one. */
+const missedRepairs = 10;
 
 const programs = ['ip', 'nft', 'iptables'];
+const usualFolders = ['/usr/sbin', '/sbin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/local/bin'];
 
 interface Tools {
   readonly ip: string;
@@ -28,15 +36,22 @@ interface Tools {
 
 /**
  * The network of isolated units: a bridge whose ports cannot reach each other, and rules that let them out, but not to the node. Everything
- * that belongs to one unit disappears with its network namespace.
+ * that belongs to one unit disappears with its network namespace. All drivers of a machine share one: only one change is made at a time, so
+ * that no unit starts on a bridge whose rules are being deleted.
  */
-export class IsolatedNetwork {
-  readonly #options: NetworkOptions;
+export class IsolatedNetwork implements AsyncDisposable {
+  readonly #options: Required<NetworkOptions>;
+  /** Units that are prepared, start, run or have ended, and were not removed. */
+  readonly #users = new Set<string>();
   #ready: { readonly pairs: Promise<Pair[]>; readonly since: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #leaving: NodeJS.Timeout | undefined;
+  #isRepairing = false;
+  /** The latest change. */
+  #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(options: NetworkOptions) {
-    this.#options = options;
+  constructor(options: NetworkOptions = {}) {
+    this.#options = { bridge: 'capstan0', programs: usualFolders, ...usual, ...options };
   }
 
   /** Why units have no way out of their network; undefined if they have one. Never less isolation than they asked for. */
@@ -46,20 +61,27 @@ export class IsolatedNetwork {
     return `no access to other machines, which needs ${missing.join(' and ')} on the node: apt-get install ${missing.join(' ')}`;
   }
 
-  /** Makes sure that everything is there, and returns what the launcher needs. Rejects with a UnitProblem. */
-  ensure(): Promise<Pair[]> {
-    if (this.#ready === undefined || performance.now() - this.#ready.since > trust) {
-      const pairs = this.#make();
-      this.#ready = { pairs, since: performance.now() };
-      pairs.catch(() => (this.#ready = undefined));
-    }
-    this.keep();
-    return this.#ready.pairs;
+  /** Makes sure that everything is there for a unit until it is released, and returns what the launcher needs. Rejects with a UnitProblem. */
+  ensure(unit: string): Promise<Pair[]> {
+    this.keep(unit);
+    const { repairInterval } = this.#options;
+    const known = this.#ready;
+    if (known !== undefined && performance.now() - known.since < missedRepairs * repairInterval) return known.pairs;
+    return this.#renew();
   }
 
-  /** From now on, rules that somebody deletes come back. */
-  keep(): void {
-    this.#timer ??= setInterval(() => void this.#repair(), trust).unref();
+  /** A unit uses the network: from now on, rules that somebody deletes come back. */
+  keep(unit: string): void {
+    this.#users.add(unit);
+    clearTimeout(this.#leaving);
+    this.#timer ??= setInterval(() => void this.#repair(), this.#options.repairInterval).unref();
+  }
+
+  /** The unit was removed. The network goes a while after the last one. */
+  release(unit: string): void {
+    this.#users.delete(unit);
+    clearTimeout(this.#leaving);
+    if (this.#users.size === 0) this.#leaving = setTimeout(() => void this.tearDown().catch(() => {}), this.#options.idle).unref();
   }
 
   /** The next start looks at everything again. */
@@ -68,21 +90,67 @@ export class IsolatedNetwork {
   }
 
   /** Deletes the bridge and the rules, unless a unit uses them. */
-  async tearDown(): Promise<void> {
-    const { bridge } = this.#options;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    this.#ready = undefined;
-    const tools = await this.#tools().catch(() => undefined);
-    if (tools === undefined || !(await exists(tools.ip, bridge)) || !(await isUnused(tools.ip, bridge))) return;
-    await run(tools.ip, ['link', 'delete', bridge]).catch(() => {});
-    if (tools.nft !== undefined) await run(tools.nft, ['delete', 'table', 'inet', nftTable(bridge)]).catch(() => {});
-    if (tools.iptables !== undefined) await removeIptables(tools.iptables, bridge);
+  tearDown(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#users.size > 0) return;
+      clearTimeout(this.#leaving);
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      this.forget();
+      const { bridge } = this.#options;
+      const tools = await this.#tools().catch(() => undefined);
+      if (tools === undefined || !(await exists(tools.ip, bridge)) || !(await this.#isUnused(tools.ip))) return;
+      await run(tools.ip, ['link', 'delete', bridge]).catch(() => {});
+      if (tools.nft !== undefined) await run(tools.nft, ['delete', 'table', 'inet', nftTable(bridge)]).catch(() => {});
+      if (tools.iptables !== undefined) await removeIptables(tools.iptables, bridge);
+    });
   }
 
+  /** Programs go on, and warm units wait for the next agent: only without any of them, the network goes as well. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#leaving);
+    clearInterval(this.#timer);
+    await this.tearDown();
+  }
+
+  /** Interfaces disappear a moment after the last process of their unit. */
+  async #isUnused(ip: string): Promise<boolean> {
+    for (let tries = 0; tries < 50 && this.#users.size === 0; tries++) {
+      const ports = await run(ip, ['-j', 'link', 'show', 'master', this.#options.bridge]).catch(() => '[]');
+      if ((JSON.parse(ports || '[]') as unknown[]).length === 0) return true;
+      await sleep(20);
+    }
+    return false;
+  }
+
+  #renew(): Promise<Pair[]> {
+    const ready = { pairs: this.#inTurn(() => this.#make()), since: performance.now() };
+    this.#ready = ready;
+    ready.pairs.catch(() => {
+      if (this.#ready === ready) this.forget();
+    });
+    return ready.pairs;
+  }
+
+  /** Units that start meanwhile need not wait: what was found the last time is as good as it was a moment before. */
   async #repair(): Promise<void> {
-    this.forget();
-    await this.ensure().catch(() => {});
+    if (this.#isRepairing) return;
+    this.#isRepairing = true;
+    const [before, since] = [this.#ready, performance.now()];
+    try {
+      const pairs = await this.#inTurn(async () => (this.#timer === undefined ? undefined : this.#make()));
+      if (pairs !== undefined && this.#ready === before) this.#ready = { pairs: Promise.resolve(pairs), since };
+    } catch {
+      this.forget();
+    } finally {
+      this.#isRepairing = false;
+    }
+  }
+
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(change);
+    this.#turn = done.catch(() => {});
+    return done;
   }
 
   async #make(): Promise<Pair[]> {
@@ -184,16 +252,6 @@ async function exists(ip: string, bridge: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** Interfaces disappear a moment after the last process of their unit. */
-async function isUnused(ip: string, bridge: string): Promise<boolean> {
-  for (let tries = 0; tries < 50; tries++) {
-    const ports = await run(ip, ['-j', 'link', 'show', 'master', bridge]).catch(() => '[]');
-    if ((JSON.parse(ports || '[]') as unknown[]).length === 0) return true;
-    await sleep(20);
-  }
-  return false;
 }
 
 interface LinkDescription {

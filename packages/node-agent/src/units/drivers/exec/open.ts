@@ -12,27 +12,22 @@ export interface OpenExecDriverOptions {
   readonly directory: string;
   /** Folders that no unit may see: the state directory of the agent, and wherever tenants' files are. */
   readonly hidden?: readonly string[];
-  /** Name of the bridge of isolated units. */
-  readonly bridge?: string;
-  /** Folders of programs, first come first served. */
-  readonly programs?: readonly string[];
+  /** Of isolated units. Drivers of the same machine share it. */
+  readonly network?: IsolatedNetwork;
   readonly log?: { readonly files: number; readonly bytes: number };
   readonly processes?: number;
   /** The result of an earlier look at this machine, which saves another one. */
   readonly known?: Pick<ExecDriver, 'isolation' | 'why'>;
 }
 
-const usualPrograms = ['/usr/sbin', '/sbin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/local/bin'];
-
 /** Finds out what this machine offers by running a small unit. */
 export async function openExecDriver(options: OpenExecDriverOptions): Promise<ExecDriver> {
-  const programs = options.programs ?? usualPrograms;
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
   const isRoot = process.getuid?.() === 0;
   const shared: Omit<ExecDriverOptions, 'isolation' | 'why'> = {
     directory: join(options.directory, 'units'),
     groups: await openGroups('capstan-units', isRoot),
-    network: new IsolatedNetwork({ bridge: options.bridge ?? 'capstan0', programs }),
+    network: options.network ?? new IsolatedNetwork(),
     launcher: { perl: '/usr/bin/perl', file: join(options.directory, 'launcher.pl') },
     hidden: await realPaths([options.directory, ...(options.hidden ?? [])]),
     log: options.log ?? { files: 5, bytes: 10 << 20 },
