@@ -207,7 +207,7 @@ export type GpuUnit = {
   readonly running: boolean;
   /** Stops the unit after so much time. */
   readonly maxDuration?: string;
-  /** Stops the unit when its GPUs, or its processor without any, were idle for so long. */
+  /** Stops the unit when its GPUs, or its processor without any, were idle for so long. Nodes look every 15 seconds. If it becomes shorter than five minutes while the program runs, idleness counts from five minutes on until the next start. */
   readonly idleTimeout?: string;
   /** `Wait`: until the node is back, or the owner of the platform declares it lost. `Fence`: the node ends the unit itself after `fenceAfter` without the control plane, and it is started elsewhere after that. */
   readonly onNodeLoss: "Wait" | "Fence";
@@ -443,7 +443,7 @@ export type GpuUnitInput = {
   readonly running?: boolean;
   /** Stops the unit after so much time. */
   readonly maxDuration?: string;
-  /** Stops the unit when its GPUs, or its processor without any, were idle for so long. */
+  /** Stops the unit when its GPUs, or its processor without any, were idle for so long. Nodes look every 15 seconds. If it becomes shorter than five minutes while the program runs, idleness counts from five minutes on until the next start. */
   readonly idleTimeout?: string;
   /** `Wait`: until the node is back, or the owner of the platform declares it lost. `Fence`: the node ends the unit itself after `fenceAfter` without the control plane, and it is started elsewhere after that. */
   readonly onNodeLoss?: "Wait" | "Fence";
@@ -501,7 +501,7 @@ export type GpuUnitPatch = {
   readonly running?: boolean | null;
   /** Stops the unit after so much time. */
   readonly maxDuration?: string | null;
-  /** Stops the unit when its GPUs, or its processor without any, were idle for so long. */
+  /** Stops the unit when its GPUs, or its processor without any, were idle for so long. Nodes look every 15 seconds. If it becomes shorter than five minutes while the program runs, idleness counts from five minutes on until the next start. */
   readonly idleTimeout?: string | null;
   /** `Wait`: until the node is back, or the owner of the platform declares it lost. `Fence`: the node ends the unit itself after `fenceAfter` without the control plane, and it is started elsewhere after that. */
   readonly onNodeLoss?: string | null;

@@ -63,7 +63,12 @@ export const gpuUnitKind = defineKind({
           upload: withDefault(flag('Whether the program waits for files, as with `capstan run`.'), false),
           running: withDefault(flag('False stops the unit and releases its allocation; storages stay. True starts it again.'), true),
           maxDuration: optional(duration('Stops the unit after so much time.')),
-          idleTimeout: optional(duration('Stops the unit when its GPUs, or its processor without any, were idle for so long.')),
+          idleTimeout: optional(
+            duration(
+              'Stops the unit when its GPUs, or its processor without any, were idle for so long. Nodes look every 15 seconds. If it becomes shorter than five minutes ' +
+                'while the program runs, idleness counts from five minutes on until the next start.',
+            ),
+          ),
           onNodeLoss: withDefault(
             choice(
               '`Wait`: until the node is back, or the owner of the platform declares it lost. `Fence`: the node ends the unit itself after `fenceAfter` without the ' +

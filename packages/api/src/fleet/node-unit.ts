@@ -71,6 +71,9 @@ export const nodeUnitKind = defineKind({
           warm: optional(flag('Prepares the node for a program like this one, and never starts it.')),
           stopped: withDefault(flag('Ends the program.'), false),
           stopReason: optional(choice('Why it was stopped.', ['Stopped', 'TimeLimit', 'Idle'])),
+          idleTimeout: optional(
+            duration('As in the GPUUnit at its start: the agent reports sooner that a program is idle if this is short.'),
+          ),
           fenceAfter: optional(
             duration('The agent ends the program after so much time without the control plane, so that it can be started elsewhere.'),
           ),
@@ -83,7 +86,9 @@ export const nodeUnitKind = defineKind({
         driver: optional(choice('Driver that runs it.', ['exec', 'container'])),
         step: optional(text('The current step, such as the progress of a pull.', { maxLength: 256 })),
         idleSince: optional(
-          timestamp('Time since which its GPUs, or its processor without any, have done nothing. Reported after a few minutes.'),
+          timestamp(
+            'Time since which its GPUs, or its processor without any, have done nothing. Reported after five minutes, or after `idleTimeout` if that is shorter.',
+          ),
         ),
         ...outcomeFields,
       }),

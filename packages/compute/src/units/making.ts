@@ -52,6 +52,7 @@ export function nodeUnitFor(
   { allocation, entry, rank }: { readonly allocation: Allocation; readonly entry: BookingEntry; readonly rank: number },
 ): NodeUnit {
   const { name = '', namespace = '', uid = '' } = unit.metadata;
+  const { idleTimeout } = unit.spec;
   const { run = 0, members = [] } = unit.status ?? {};
   const peers = members.map((one) => ({ rank: one.rank, address: addressOf(node(one.node), one.node) }));
   const storages = storageNames(unit).flatMap((one) => {
@@ -73,6 +74,7 @@ export function nodeUnitFor(
     rank,
     ...(peers.length > 1 && { peers }),
     ...(storages.length > 0 && { storages }),
+    ...(idleTimeout !== undefined && { idleTimeout }),
   };
   const metadata = { name: nodeUnitName(uid, run), namespace: nodeNamespace(members[rank]!.node) };
   return withRequester(newObject(nodeUnitKind, { metadata, spec }) as NodeUnit, unit);

@@ -22,7 +22,7 @@ export interface UnitTimes {
   /** Between two looks at the output that the control plane has not got, and between them at most while it takes none. */
   readonly logInterval: number;
   readonly longestLogInterval: number;
-  /** Idleness is reported once it has lasted for so long. */
+  /** Idleness is reported once it has lasted for so long, or for the `idleTimeout` of its unit if that is shorter. */
   readonly idleAfter: number;
 }
 

@@ -76,3 +76,20 @@ test.each([
   await pass(sampling, 15, 4);
   expect(idle).toBeUndefined();
 });
+
+test('a short idleTimeout is reported as soon as it is over, a long one after five minutes', async () => {
+  const short = sampler({ idleTimeout: '40s' });
+  await short.look();
+  await pass(short, 15, 0);
+  const since = new Date(now).toISOString();
+  await pass(short, 30, 0);
+  expect(idle).toBeUndefined();
+  await pass(short, 15, 0);
+  expect(idle).toBe(since);
+  const long = sampler({ idleTimeout: '2h' });
+  await long.look();
+  await pass(long, 15, 0);
+  const later = new Date(now).toISOString();
+  await pass(long, 300, 0);
+  expect(idle).toBe(later);
+});

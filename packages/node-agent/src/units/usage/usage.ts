@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GpuReading, UnitGpuUsage, UnitUsage } from '@capstan/api';
+import { type GpuReading, millisecondsIn, type UnitGpuUsage, type UnitUsage } from '@capstan/api';
 import type { RoomUsage } from '../drivers/driver.ts';
 import type { UnitEngine } from '../engine/engine.ts';
 import type { UnitTimes } from '../engine/times.ts';
@@ -74,11 +74,13 @@ export class UsageSampler {
   }
 
   #mark(run: UnitRun, idle: boolean, at: number): void {
-    const { name } = run.record;
+    const { name, spec } = run.record;
     if (!idle) this.#idleSince.delete(name);
     const since = idle ? (this.#idleSince.get(name) ?? at) : undefined;
     if (since !== undefined) this.#idleSince.set(name, since);
-    const isLong = since !== undefined && at - since >= this.#options.times.idleAfter;
+    const { idleAfter } = this.#options.times;
+    const enough = spec.idleTimeout === undefined ? idleAfter : Math.min(idleAfter, millisecondsIn(spec.idleTimeout));
+    const isLong = since !== undefined && at - since >= enough;
     run.setIdle(isLong ? new Date(since).toISOString() : undefined);
   }
 }
