@@ -154,6 +154,24 @@ describe('an idempotency key', () => {
     expect(all.every(({ status }) => status === 201)).toBe(true);
   });
 
+  test('creates one object when requests with different names come at once, also when they are repeated', async () => {
+    const other = await rest.replica();
+    const urls = ['', `http://127.0.0.1:${other.port}`];
+    for (const round of [1, 2, 3]) {
+      const names = Array.from({ length: 8 }, (_, at) => `named-${round}-${at % 4}`);
+      const all = await Promise.all(names.map((name, at) => create(unit(name), `key-names-${round}`, { url: urls[at % 2]! })));
+      const made = all.filter(({ status }) => status === 201);
+      expect(made.length).toBeGreaterThan(0);
+      expect(new Set(made.map(({ body }) => body['uid'])).size).toBe(1);
+      expect(new Set(all.filter((one) => !made.includes(one)).map(({ body }) => body['code']))).toEqual(
+        new Set(['idempotency_key_reused']),
+      );
+      const { body } = await rest.ask(units);
+      const left = (body['items'] as JsonObject[]).map(({ id }) => textOf(id)).filter((id) => id.startsWith(`named-${round}`));
+      expect(left).toEqual([made[0]!.body['id']]);
+    }
+  });
+
   test('refuses another body, also one with another name', async () => {
     await create(unit('keyed'), 'key-2');
     expect((await create(unit('keyed', { priority: 1 }), 'key-2')).body).toMatchObject({ code: 'idempotency_key_reused', status: 409 });

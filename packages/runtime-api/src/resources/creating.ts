@@ -1,5 +1,5 @@
 import { operationIdAnnotation, requestHashAnnotation } from '@capstan/api';
-import { isAlreadyExists, type List } from '@capstan/client';
+import { isAlreadyExists } from '@capstan/client';
 import { fieldsOf, isObject, type JsonObject, type KubeObject, textOf } from '@capstan/machinery';
 import { type Operation, operationOf } from '../idempotency/operation.ts';
 import { Problem } from '../problems/problem.ts';
@@ -8,12 +8,13 @@ import { fromRest, type Wanted } from './mapping.ts';
 import { type Place, placeOf } from './place.ts';
 import { objectReply } from './reading.ts';
 import type { RestResource } from './resource.ts';
+import { findOperation, giveWay } from './same-key.ts';
 
 const strictly = 'fieldManager=capstan-runtime-api&fieldValidation=Strict';
 
 /**
  * `POST /<path>`. With an idempotency key the object itself remembers the request, so any replica gives the same answer for as long as the object exists: the name is
- * derived from the key unless the body has one, and the hash of the body is kept with it.
+ * derived from the key unless the body has one, and the hash of the body is kept with it. Of requests with different names that come at the same time, the first counts.
  */
 export async function createOne(resource: RestResource, call: Call): Promise<Reply> {
   const place = await placeOf(resource, call);
@@ -26,7 +27,9 @@ export async function createOne(resource: RestResource, call: Call): Promise<Rep
   const before = await findOperation(call, place, operation);
   if (before !== undefined) return repeated(before, operation, place);
   try {
-    return created(await create(resource, call, { place, wanted, operation }), place);
+    const object = await create(resource, call, { place, wanted, operation });
+    const first = await giveWay(call, place, { object, operation });
+    return first === undefined ? created(object, place) : repeated(first, operation, place);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     // Somebody was faster: another replica with the same request, or another object with the name.
@@ -66,17 +69,6 @@ function labelsOf(labels: unknown, operation: Operation | undefined): JsonObject
     throw new Problem('validation_failed', 'labels must be an object.', { errors: [{ field: 'labels', message: 'must be an object' }] });
   const all: JsonObject = { ...labels, ...(operation && { [operationIdAnnotation]: operation.label }) };
   return Object.keys(all).length === 0 ? {} : { labels: all };
-}
-
-/** The object that an earlier request with the same key of the same user has created. */
-async function findOperation(
-  { upstream, authorization }: Call,
-  { collection }: Place,
-  { id, label }: Operation,
-): Promise<KubeObject | undefined> {
-  const path = `${collection}?labelSelector=${encodeURIComponent(`${operationIdAnnotation}=${label}`)}`;
-  const { items } = await upstream.json<List<KubeObject>>({ method: 'GET', path, authorization });
-  return items.find(({ metadata }) => metadata.annotations?.[operationIdAnnotation] === id);
 }
 
 function repeated(object: KubeObject, { requestHash }: Operation, { workspace }: Place): Reply {
