@@ -8,6 +8,8 @@ import { RememberedNames } from './remembered.ts';
 /** How many removed units are remembered, so that none is started again by a control plane that was restored from a snapshot. */
 const remembered = 10_000;
 const recordFile = 'record.json';
+/** The record of a unit as it was accepted, until there is a later one. */
+const firstFile = 'first.json';
 const forgottenFile = 'forgotten';
 
 /** The records of units, a folder for each. A record counts once it is on the disk. */
@@ -59,18 +61,30 @@ export class UnitRecords implements AsyncDisposable {
   /** Resolves when the record is on the disk. Rejects with a UnitProblem if it cannot be written; the record before it is then still there. */
   async write(record: UnitRecord): Promise<void> {
     const folder = this.folder(record.name);
-    const fresh = join(folder, `${recordFile}.new`);
+    const text = JSON.stringify(record);
     try {
       const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined;
-      await writeSynced(fresh, JSON.stringify(record));
-      await rename(fresh, join(folder, recordFile));
-      await syncFolder(folder);
-      if (isNew) await syncFolder(this.#directory);
+      await (isNew ? this.#writeFirst(folder, text) : replaceRecord(folder, text));
     } catch (error) {
-      await rm(fresh, { force: true }).catch(() => {});
       throw recordProblem(error);
     }
     this.#records.set(record.name, record);
+  }
+
+  /** Everything gets to the disk at the same time, and not in order: half a record means that the unit was never accepted. */
+  async #writeFirst(folder: string, text: string): Promise<void> {
+    try {
+      const handle = await open(join(folder, firstFile), 'w', 0o600);
+      try {
+        await handle.writeFile(text);
+        await Promise.all([handle.sync(), syncFolder(folder), syncFolder(this.#directory)]);
+      } finally {
+        await handle.close();
+      }
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true }).catch(() => {});
+      throw error;
+    }
   }
 
   /** Deletes a record with everything in its folder, and remembers the name. */
@@ -87,11 +101,34 @@ export class UnitRecords implements AsyncDisposable {
 
 async function readRecord(folder: string): Promise<UnitRecord | undefined> {
   const text = await readFile(join(folder, recordFile), 'utf8').catch(ignoreMissing);
-  // The folder was made, and the first record never got to the disk.
-  if (text === '') return undefined;
-  const value: unknown = JSON.parse(text);
+  if (text === '') return firstRecord(await readFile(join(folder, firstFile), 'utf8').catch(ignoreMissing));
+  return checkedRecord(JSON.parse(text));
+}
+
+/** Undefined if it never got to the disk as a whole. */
+function firstRecord(text: string): UnitRecord | undefined {
+  try {
+    return checkedRecord(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function checkedRecord(value: unknown): UnitRecord {
   if (!isObject(value) || value['version'] !== 1 || !isObject(value['state'])) throw new Error('it is no record of this version');
   return value as unknown as UnitRecord;
+}
+
+async function replaceRecord(folder: string, text: string): Promise<void> {
+  const fresh = join(folder, `${recordFile}.new`);
+  try {
+    await writeSynced(fresh, text);
+    await rename(fresh, join(folder, recordFile));
+    await syncFolder(folder);
+  } catch (error) {
+    await rm(fresh, { force: true }).catch(() => {});
+    throw error;
+  }
 }
 
 function recordProblem(error: unknown): UnitProblem {
