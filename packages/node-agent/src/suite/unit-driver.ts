@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { allocationMarker, processesMarked } from '../processes/proc.ts';
-import { unitMarker } from '../units/drivers/driver.ts';
+import { UnitProblem, unitMarker } from '../units/drivers/driver.ts';
 import { type DriverUnderTest, TestRooms, untilRead } from './unit-rooms.ts';
 
 /** The behaviour that every driver of units must have. */
@@ -67,6 +67,23 @@ export function unitDriverSuite(tested: DriverUnderTest): void {
       await (await tested.renew()).start(room, 0).catch(() => {});
       await rooms.ended(room);
       await (await tested.renew()).start(room, 0).catch(() => {});
+      await rooms.ended(room);
+      expect(await rooms.output(room, 'stdout')).toBe('run\n');
+    });
+
+    test('waits for its permission, and leaves nothing if there is none', async () => {
+      const [room, other] = [rooms.shell('echo run'), rooms.shell('echo run')];
+      const driver = await tested.renew();
+      for (const one of [room, other]) await driver.prepare(one, { onStep: () => {}, signal: AbortSignal.timeout(60_000) });
+      const permitted = Promise.withResolvers<void>();
+      const starting = driver.start(room, 0, { permitted: permitted.promise });
+      const denied = Promise.reject(new UnitProblem('DiskFull', 'the disk is full'));
+      denied.catch(() => {});
+      await expect(driver.start(other, 0, { permitted: denied })).rejects.toMatchObject({ name: 'UnitProblem', reason: 'DiskFull' });
+      expect(await driver.find(other.id, 0)).toBeUndefined();
+      expect(await rooms.lines(room)).toEqual([]);
+      permitted.resolve();
+      await starting;
       await rooms.ended(room);
       expect(await rooms.output(room, 'stdout')).toBe('run\n');
     });

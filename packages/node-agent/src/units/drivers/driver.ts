@@ -111,6 +111,11 @@ export interface RoomUsage {
   readonly memoryBytes: number;
 }
 
+export interface StartOptions {
+  /** The program must not start before this resolves; everything around it is made meanwhile. If it rejects, so does the start. */
+  readonly permitted?: Promise<void>;
+}
+
 /** Where the output of one run of the program is. */
 export type RoomLog = ContainerLog;
 
@@ -128,7 +133,7 @@ export interface UnitDriver {
   /** Gives the files of an image to a function, as a tar archive. Rejects with a UnitProblem, or like the function. Absent without images. */
   imageFiles?<T>(image: string, use: (archive: Readable) => Promise<T>, signal: AbortSignal): Promise<T>;
   /** Resolves once the program has started. Rejects with a UnitProblem, and then nothing runs. Never starts the same incarnation twice. */
-  start(room: UnitRoom, incarnation: number): Promise<void>;
+  start(room: UnitRoom, incarnation: number, options?: StartOptions): Promise<void>;
   /** Undefined if there is no record of it. */
   find(id: string, incarnation: number): Promise<RoomState | undefined>;
   /** Resolves at the next change of the state, or when the signal aborts. */

@@ -36,6 +36,7 @@ describe('an agent that is killed', () => {
   test.each<[CrashPoint, Partial<NodeUnitStatus> | 'gone', number]>([
     ['accepted', { phase: 'Running' }, 1],
     ['preparing', { phase: 'Running' }, 1],
+    ['starting', { phase: 'Running' }, 1],
     ['recorded', { phase: 'Lost', reason: 'Lost' }, 0],
     ['started', { phase: 'Running' }, 1],
     ['ended', { phase: 'Ended', exitCode: 3 }, 1],

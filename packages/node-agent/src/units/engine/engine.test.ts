@@ -41,6 +41,23 @@ describe('a unit', () => {
     expect(written).toEqual(['Pending', 'Running']);
   });
 
+  test('is made while its record gets to the disk, and its program starts after that', async () => {
+    await using agent = await start();
+    const disk = Promise.withResolvers<void>();
+    const write = agent.records.write.bind(agent.records);
+    agent.records.write = async (record) => {
+      if (record.state.phase === 'Running') await disk.promise;
+      await write(record);
+    };
+    await agent.engine.accept(nodeUnit('w-0'));
+    await vi.waitFor(() => expect(driver.begun).toEqual(['w-0 0']), patience);
+    expect(driver.starts).toEqual([]);
+    expect(agent.status('w-0')).toMatchObject({ phase: 'Preparing' });
+    disk.resolve();
+    await becomes(agent, 'w-0', { phase: 'Running' });
+    expect(driver.starts).toEqual(['w-0 0']);
+  });
+
   test('that is warm is prepared and never started, also by the next agent and after the loss of its record', async () => {
     {
       await using agent = await start();

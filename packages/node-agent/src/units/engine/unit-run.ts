@@ -1,16 +1,18 @@
 import { finalNodeUnitPhases, millisecondsIn, type NodeUnitPhase, type NodeUnitStatus } from '@capstan/api';
 import { passedBetween } from '../../time/moment.ts';
-import type { RoomState, UnitDriver, UnitProblem, UnitRoom } from '../drivers/driver.ts';
-import { lastLines } from '../logs/last-lines.ts';
+import type { RoomState, UnitDriver, UnitProblem } from '../drivers/driver.ts';
 import type { ProbeResults } from '../probes/prober.ts';
 import type { UnitRecord } from '../records/record.ts';
 import { type Ending, type StateOf, transitions, type UnitState } from '../records/state.ts';
-import { fencedEnding, refuseIfCutOff, stopEnding, wasForced } from './endings.ts';
+import { fencedEnding, stopEnding, wasForced } from './endings.ts';
+import { launch, type Prepared } from './launch.ts';
+import { lastLinesOf, outcomeOf } from './outcome.ts';
 import { pause } from './pause.ts';
 import { asProblem } from './problem.ts';
 import { failuresAfter, restartDelay, restarts } from './restart.ts';
 import type { RunContext } from './run-context.ts';
 import { type Live, statusOf } from './status.ts';
+import { unusedIncarnation } from './unused-incarnation.ts';
 
 /** In milliseconds, between two looks at a program that has not changed. */
 const notTooOften = 100;
@@ -29,7 +31,9 @@ export class UnitRun {
   #live: Live = {};
   #stop: Ending | undefined;
   /** Resolved and prepared, and not started yet. */
-  #room: UnitRoom | undefined;
+  #prepared: Prepared | undefined;
+  /** A start that is under way while its record gets to the disk. */
+  #starting: Promise<void> | undefined;
   #interrupt = new AbortController();
   #unhealthy: string | undefined;
   #retries = 0;
@@ -132,9 +136,11 @@ export class UnitRun {
     while (!signal.aborted && !this.isFinal) {
       const step = this.#steps[this.#record.state.phase] as (state: UnitState) => Promise<Next | undefined>;
       const next = await step(this.#record.state);
-      if (next === undefined) return;
+      if (next === undefined) break;
       await this.#enter(next);
     }
+    // A program that may start is not left half started.
+    await this.#starting?.catch(() => {});
   }
 
   readonly #steps: Steps = {
@@ -200,9 +206,9 @@ export class UnitRun {
         await driver.prepare(room, { onStep: (step) => this.#show({ step }), signal: interrupted });
         this.#isPrepared = true;
         if (this.#record.spec.warm) return { state: { phase: 'Warm' } };
-        this.#room = room;
+        this.#prepared = { driver, room };
         const since = await now();
-        return { incarnation: this.#incarnation + 1, state: { phase: 'Running', boot: since.boot, since } };
+        return { incarnation: await unusedIncarnation(driver, this.#record), state: { phase: 'Running', boot: since.boot, since } };
       } catch (error) {
         if (signal.aborted) return undefined;
         if (interrupted.aborted) continue;
@@ -240,17 +246,15 @@ export class UnitRun {
   }
 
   async #keep(state: StateOf<'Running'>): Promise<Next | undefined> {
-    const { drivers, guards, contactAge, signal } = this.#context;
+    const { drivers, guards, signal } = this.#context;
     const { name, spec } = this.#record;
-    const room = this.#room;
-    this.#room = undefined;
+    const starting = this.#starting;
+    this.#starting = undefined;
     const driver = drivers.find(spec);
     if (driver === undefined) return this.#withoutDriver();
-    if (room !== undefined) {
+    if (starting !== undefined) {
       try {
-        refuseIfCutOff(spec, await contactAge());
-        await guards.arm(this.#record);
-        await driver.start(room, this.#incarnation);
+        await starting;
         this.#begun.resolve();
         this.#retries = 0;
       } catch (error) {
@@ -273,7 +277,7 @@ export class UnitRun {
         if (!isProbed) {
           const until = AbortSignal.any([signal, probing.signal]);
           const unguarded = await guards.keep(this.#record, found.pid, until).catch((error: unknown) => error);
-          if (unguarded !== undefined && room !== undefined) {
+          if (unguarded !== undefined && starting !== undefined) {
             await this.#untilDone(() => driver.stop(name, 0));
             return this.#notStarted(unguarded);
           }
@@ -335,9 +339,9 @@ export class UnitRun {
     await this.#untilDone(() => driver.stop(name, 0));
     const isFenced = await guards.hasEnded(this.#record);
     const fenced = isFenced || wasForced(found) ? fencedEnding(spec, isFenced ? Number.POSITIVE_INFINITY : await contactAge()) : undefined;
-    if (fenced !== undefined) return ended({ ...(await this.#endingOf(driver, found)), ...fenced });
+    if (fenced !== undefined) return ended({ ...(await outcomeOf(driver, this.#record, found)), ...fenced });
     if (found?.phase === 'exited') {
-      const ending = { ...(await this.#endingOf(driver, found)), reason: found.reason };
+      const ending = { ...(await outcomeOf(driver, this.#record, found)), reason: found.reason };
       return restarts(spec, ending) ? this.#again(ending) : ended(ending);
     }
     const now = await this.#context.now();
@@ -346,7 +350,7 @@ export class UnitRun {
     const ending: Ending = {
       reason: hasRestarted ? 'MachineRestarted' : 'Lost',
       message: hasRestarted ? 'the machine restarted while the program ran' : why,
-      ...(await this.#lines(driver)),
+      ...(await lastLinesOf(driver, this.#record)),
     };
     if (!restarts(spec, ending)) return { state: { phase: 'Lost', ending } };
     return this.#again(ending);
@@ -383,20 +387,8 @@ export class UnitRun {
     await this.#untilDone(() => driver.stop(name, millisecondsIn(spec.stopGrace)));
     if (signal.aborted) return undefined;
     const found = await driver.find(name, this.#incarnation);
-    const full = { ...(await this.#endingOf(driver, found)), ...ending };
+    const full = { ...(await outcomeOf(driver, this.#record, found)), ...ending };
     return restart && this.#stop === undefined ? this.#again(full) : ended({ ...full, ...this.#stop });
-  }
-
-  async #endingOf(driver: UnitDriver, found: RoomState | undefined): Promise<Omit<Ending, 'reason'>> {
-    const lines = await this.#lines(driver);
-    if (found?.phase !== 'exited') return lines;
-    const { startedAt, finishedAt, code } = found;
-    return { startedAt, finishedAt, exitCode: code, ...lines };
-  }
-
-  async #lines(driver: UnitDriver): Promise<Pick<Ending, 'lastLines'>> {
-    const lines = await lastLines(driver, this.#record.name, this.#incarnation);
-    return lines.length === 0 ? {} : { lastLines: lines };
   }
 
   /** Drivers must not fail to end programs; if one does, it is asked again. */
@@ -433,16 +425,22 @@ export class UnitRun {
       this.#forget(next.state.phase);
       return this.#change((record) => ({ ...record, ...next }), { isKept: !(from === 'Pending' && next.state.phase === 'Preparing') });
     }
-    // Nothing is started without a record of it.
-    while (!this.#context.signal.aborted) {
+    // No program starts without a record of it. Everything around it is made while the record gets to the disk.
+    const { guards, signal } = this.#context;
+    while (!signal.aborted && this.#prepared !== undefined) {
+      const recorded = this.#changeForSure((record) => ({ ...record, ...next }));
+      const starting = launch({ ...this.#record, ...next }, { ...this.#prepared, permitted: recorded }, this.#context);
+      starting.catch(() => {});
       try {
-        return await this.#changeForSure((record) => ({ ...record, ...next }));
+        await recorded;
+        this.#starting = starting;
+        this.#prepared = undefined;
+        return;
       } catch (error) {
+        await starting.catch(() => {});
+        guards.disarm(this.#record);
         await this.#retryLater(asProblem(error), this.#arm());
-        if (this.#stop !== undefined) {
-          this.#room = undefined;
-          return;
-        }
+        if (this.#stop !== undefined) this.#prepared = undefined;
       }
     }
   }

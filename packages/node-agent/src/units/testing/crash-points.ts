@@ -4,6 +4,7 @@ import { nodeUnit } from './node-units.ts';
 export const crashPoints = [
   'accepted',
   'preparing',
+  'starting',
   'recorded',
   'started',
   'ended',

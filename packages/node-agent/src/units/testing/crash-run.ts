@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { UnitDriver } from '../drivers/driver.ts';
 import { openExecDriver } from '../drivers/exec/open.ts';
 import type { UnitRecord } from '../records/record.ts';
@@ -21,8 +23,8 @@ const driver: UnitDriver = {
     await real.prepare(room);
     dieAt('preparing');
   },
-  start: async (room, incarnation) => {
-    await real.start(room, incarnation);
+  start: async (room, incarnation, options) => {
+    await real.start(room, incarnation, options);
     dieAt('started');
   },
   find: async (id, incarnation) => {
@@ -51,6 +53,12 @@ const now = () => ({ wall: Date.now(), boot: 'boot', uptime: uptime() * 1_000 })
 const agent = await startEngine({ directory, driver, now, allowUnisolated: true, times: { retryDelay: 100 } });
 const write = agent.records.write.bind(agent.records);
 agent.records.write = async (record: UnitRecord) => {
+  if (point === 'starting' && record.state.phase === 'Running') {
+    // The launcher is there, and may not start the program without the record.
+    while (!existsSync(join(directory, 'exec', 'units', crashingUnit, '0', 'monitor'))) await sleep(5);
+    await sleep(200);
+    dieAt('starting');
+  }
   await write(record);
   if (record.removedAt !== undefined) dieAt('removing');
   const points: Partial<Record<UnitRecord['state']['phase'], CrashPoint>> = {
@@ -64,7 +72,7 @@ agent.records.write = async (record: UnitRecord) => {
 };
 const unit = crashing(point as CrashPoint, marker);
 await agent.engine.accept(unit);
-while (agent.status(crashingUnit)?.phase !== 'Running') await new Promise((resolve) => setTimeout(resolve, 10));
+while (agent.status(crashingUnit)?.phase !== 'Running') await sleep(10);
 if (point === 'removing' || point === 'removed') await agent.engine.remove(crashingUnit);
 else if (point === 'stopping' || point === 'stopped')
   await agent.engine.accept({ ...unit, metadata: { ...unit.metadata, generation: 2 }, spec: { ...unit.spec, stopped: true } });

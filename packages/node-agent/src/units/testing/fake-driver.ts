@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { PassThrough } from 'node:stream';
-import type { RoomCommand, RoomLog, RoomState, RoomStreams, RoomUsage, UnitDriver, UnitRoom } from '../drivers/driver.ts';
+import type { RoomCommand, RoomLog, RoomState, RoomStreams, RoomUsage, StartOptions, UnitDriver, UnitRoom } from '../drivers/driver.ts';
 
 interface FakeRoom {
   readonly room: UnitRoom;
@@ -16,6 +16,8 @@ export class FakeDriver implements UnitDriver {
   readonly isolation = 'full';
   /** All starts, as `id incarnation`. */
   readonly starts: string[] = [];
+  /** The same for starts that have begun, and may wait for their permission. */
+  readonly begun: string[] = [];
   readonly rooms = new Map<string, FakeRoom>();
   readonly logs = new Map<string, RoomLog>();
   /** Called in place of a start that should go wrong. */
@@ -34,9 +36,11 @@ export class FakeDriver implements UnitDriver {
     await this.onPrepare(room, options);
   }
 
-  async start(room: UnitRoom, incarnation: number): Promise<void> {
+  async start(room: UnitRoom, incarnation: number, { permitted }: StartOptions = {}): Promise<void> {
     const key = `${room.id} ${incarnation}`;
     if (this.rooms.has(key)) throw new Error(`${key} was started before`);
+    this.begun.push(key);
+    await permitted;
     await this.onStart(room);
     this.starts.push(key);
     this.rooms.set(key, { room, state: { phase: 'running', pid: 1 + this.starts.length, startedAt: time }, waiting: new Set() });

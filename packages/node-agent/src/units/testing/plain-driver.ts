@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { marker } from '../../processes/proc.ts';
 import { Supervisor } from '../../processes/supervisor.ts';
-import type { RoomCommand, RoomLog, RoomState, RoomStreams, RoomUsage, UnitDriver, UnitRoom } from '../drivers/driver.ts';
+import type { RoomCommand, RoomLog, RoomState, RoomStreams, RoomUsage, StartOptions, UnitDriver, UnitRoom } from '../drivers/driver.ts';
 
 /** Adds a time and a stream to each line, and ends like the command. */
 const prefixer = `
@@ -41,7 +41,8 @@ export class PlainDriver implements UnitDriver {
 
   async prepare(): Promise<void> {}
 
-  async start({ id, command, environment }: UnitRoom, incarnation: number): Promise<void> {
+  async start({ id, command, environment }: UnitRoom, incarnation: number, { permitted }: StartOptions = {}): Promise<void> {
+    await permitted;
     const words = ['perl', '-e', prefixer, ...command] as const;
     const mark = { [`${marker}_UNIT`]: id };
     await this.#processes.start({

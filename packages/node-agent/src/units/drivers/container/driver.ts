@@ -12,6 +12,7 @@ import {
   type RoomState,
   type RoomStreams,
   type RoomUsage,
+  type StartOptions,
   type UnitDriver,
   UnitProblem,
   type UnitRoom,
@@ -120,7 +121,7 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     }
   }
 
-  async start(room: UnitRoom, incarnation: number): Promise<void> {
+  async start(room: UnitRoom, incarnation: number, { permitted }: StartOptions = {}): Promise<void> {
     const { engine, dialect, surroundings } = this.#backend;
     imageOf(room);
     const created = await this.#records.create(room.id, incarnation).catch(reportFullDisk);
@@ -133,6 +134,7 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
       await dialect.init?.(engine, name);
       // Before the program starts, if possible: it may end before anybody has looked at it.
       const held = dialect.init && (await this.#follow(room.id, await this.#inspect(room.id, incarnation)));
+      await permitted;
       await engine.call({ method: 'POST', path: `${dialect.prefix}/containers/${name}/start` });
       started = held && { ...held, startedAt: new Date().toISOString() };
     } catch (error) {

@@ -9,6 +9,7 @@ import {
   type RoomState,
   type RoomStreams,
   type RoomUsage,
+  type StartOptions,
   type UnitDriver,
   UnitProblem,
   type UnitRoom,
@@ -32,6 +33,11 @@ export interface ExecDriverOptions extends SpecOptions {
   readonly network: IsolatedNetwork;
   /** How the launcher is started: Perl, and the file with the program. */
   readonly launcher: LauncherProgram;
+}
+
+/** `enter`: a process whose namespaces for processes and the network the program enters. It ends with the program. */
+interface ExecStartOptions extends StartOptions {
+  readonly enter?: number;
 }
 
 /** In milliseconds: a launcher that has not answered a request to stop this long after the grace is ended by force. */
@@ -58,23 +64,21 @@ export class ExecDriver implements UnitDriver {
       await this.#options.network.ensure(room.id);
   }
 
-  /** `enter`: a process whose namespaces for processes and the network the program enters. It ends with the program. */
-  async start(room: UnitRoom, incarnation: number, options: { readonly enter?: number } = {}): Promise<void> {
+  async start(room: UnitRoom, incarnation: number, options: ExecStartOptions = {}): Promise<void> {
     this.#check(room);
-    const pairs: Pair[] = options.enter === undefined ? [] : [['enter', options.enter]];
     try {
-      await this.#start(room, incarnation, pairs);
+      await this.#start(room, incarnation, options);
     } catch (error) {
       if (!(error instanceof UnitProblem) || error.reason !== 'NetworkUnavailable') throw error;
       // Somebody may have deleted the bridge since the last look.
       this.#options.network.forget();
       // The process has ended with the failed start.
       if (options.enter !== undefined) throw error;
-      await this.#start(room, incarnation, pairs);
+      await this.#start(room, incarnation, options);
     }
   }
 
-  async #start(room: UnitRoom, incarnation: number, pairs: readonly Pair[]): Promise<void> {
+  async #start(room: UnitRoom, incarnation: number, { enter, permitted }: ExecStartOptions): Promise<void> {
     const isIsolated = this.isolation === 'full';
     const wantsNetwork = isIsolated && room.network === 'Isolated';
     const notice = wantsNetwork ? await this.#options.network.notice() : undefined;
@@ -83,8 +87,10 @@ export class ExecDriver implements UnitDriver {
     const created = await this.#records.create(room.id, incarnation, notice).catch(reportFullDisk);
     if (created === false) return;
     const folder = this.#records.folder(room.id, incarnation);
+    const entered: Pair[] = enter === undefined ? [] : [['enter', enter]];
+    const mayStart = Promise.all([created.recorded.catch(reportFullDisk), permitted]);
     try {
-      await launch(this.#options.launcher, [...spec, ...network, ...pairs, ['record', folder]], created.recorded.catch(reportFullDisk));
+      await launch(this.#options.launcher, [...spec, ...network, ...entered, ['record', folder]], mayStart);
     } catch (error) {
       await removeGroups(this.#options.groups, room.id);
       await this.#records.delete(room.id, incarnation);

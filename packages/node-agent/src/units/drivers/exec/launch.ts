@@ -21,10 +21,10 @@ const spareAfter = 200;
 const spares = new Map<string, Launcher>();
 
 /**
- * Starts a launcher and waits until the program runs. The room is built while the agent makes its record safe; the program waits for that.
+ * Starts a launcher and waits until the program runs. The room is built while the agent makes its records safe; the program waits for that.
  * Rejects with a UnitProblem, and then nothing is left of it but its folder.
  */
-export async function launch(program: LauncherProgram, spec: readonly Pair[], recorded: Promise<void>): Promise<void> {
+export async function launch(program: LauncherProgram, spec: readonly Pair[], recorded: Promise<unknown>): Promise<void> {
   const spare = spares.get(program.file);
   spares.delete(program.file);
   const child = spare?.exitCode === null ? spare : begin(program);
