@@ -213,16 +213,20 @@ describe('a guard', () => {
 
   test('whose agent ended before it could name the program finds it by its mark', async () => {
     const folder = machine();
-    storeContact(folder, { age: guardedLimit - 1_000 });
     const program = spawn('/bin/sleep', ['600'], { env: { CAPSTAN_UNIT: unitOf(folder) } });
     const guards = `${new URL('./guards.ts', import.meta.url).pathname}`;
     const script = `
       const { GuardProcesses } = await import(${JSON.stringify(guards)});
       const guards = new GuardProcesses({ contact: ${JSON.stringify(join(folder, 'contact'))}, folder: () => ${JSON.stringify(folder)},
         times: ${JSON.stringify(guardedTimes)}, groups: [], log: () => {} });
+      process.stdout.write('loaded');
+      await new Promise((resolve) => process.stdin.once('data', resolve));
       await guards.arm(${JSON.stringify(recordOf(folder))});
       process.kill(process.pid, 'SIGKILL');`;
-    const agent = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], { stdio: 'inherit' });
+    const agent = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+    await once(agent.stdout, 'data');
+    storeContact(folder, { age: guardedLimit - 1_000 });
+    agent.stdin.write('arm');
     const [[, signal]] = (await Promise.all([once(program, 'exit'), once(agent, 'exit')])) as [[number | null, string | null], unknown];
     expect(signal).toBe('SIGKILL');
     expect(readFileSync(join(folder, 'fenced'), 'utf8')).toBe('0');
