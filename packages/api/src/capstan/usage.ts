@@ -49,6 +49,18 @@ export interface UsageAppend {
   readonly ends: readonly UsageEnd[];
   /** The time of the writer. The ledger keeps the latest, so that the time of a writer that starts anew never goes back. */
   readonly clock: string;
+  readonly origin?: ClockOrigin;
+}
+
+/**
+ * How a writer knows the time. On a machine that still runs since the same start, the next writer counts from the same origin, whatever somebody has set the clock of the
+ * machine to meanwhile.
+ */
+export interface ClockOrigin {
+  /** Id of that start. */
+  readonly boot: string;
+  /** When it was, by the time of the writer: milliseconds since 1970. */
+  readonly startedAt: number;
 }
 
 /** Response of `POST /capstan/usage`. */
@@ -60,6 +72,8 @@ export interface UsageAppended {
 export interface UsageState {
   /** The latest time of any writer; absent if there was none. */
   readonly clock?: string;
+  /** Of the latest writer. */
+  readonly origin?: ClockOrigin;
   /** Whether the ledger has facts of the allocation. */
   readonly begun: boolean;
   /** Whether one of them has no end. */

@@ -95,6 +95,11 @@ describe('the ledger', () => {
     expect(JSON.parse((await append({ clock: '2026-04-01T00:00:00Z' })).text)).toEqual({ clock: '2026-05-01T00:00:00.000Z' });
     const state = await server.call(`${platform}${page}?allocation=tenant/a`);
     expect(JSON.parse(state.text)).toEqual({ clock: '2026-05-01T00:00:00.000Z', begun: true, open: false });
+    for (const startedAt of [1_000, 2_000]) {
+      const origin = { boot: 'b1', startedAt };
+      for (let times = 0; times < 2; times++) await append({ origin });
+      expect(JSON.parse((await server.call(`${platform}${page}?allocation=`)).text)).toMatchObject({ origin });
+    }
   });
 
   it('shows each workspace its own, and the owner all', async () => {
@@ -124,6 +129,8 @@ describe('the ledger', () => {
     [{ facts: {} }, 'facts: expected a list'],
     [{ ends: [{}] }, 'ends[0].cluster'],
     [{ clock: '' }, 'clock'],
+    [{ origin: { boot: '../x', startedAt: 1 } }, 'origin.boot'],
+    [{ origin: { boot: 'b1' } }, 'origin.startedAt'],
   ])('refuses %j', async (body, message) => {
     const reply = await append(body);
     expect([reply.code, reply.text]).toEqual([400, expect.stringContaining(message)]);

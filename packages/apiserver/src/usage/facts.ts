@@ -1,4 +1,4 @@
-import { isPath, type UsageAppend, type UsageEnd, type UsageFact } from '@capstan/api';
+import { type ClockOrigin, isPath, type UsageAppend, type UsageEnd, type UsageFact } from '@capstan/api';
 import { fieldsOf, isObject, parseTime, status } from '@capstan/machinery';
 
 const mostFacts = 5_000;
@@ -8,7 +8,8 @@ const id = /^[A-Za-z0-9-]{1,64}$/;
 export function parseAppend(text: string): UsageAppend {
   const body = fieldsOf(jsonOf(text));
   const [facts, ends] = [listOf(body['facts'], 'facts'), listOf(body['ends'], 'ends')];
-  return { facts: facts.map(factOf), ends: ends.map(endOf), clock: timeOf(body['clock'], 'clock') };
+  const origin = body['origin'] === undefined ? {} : { origin: originOf(fieldsOf(body['origin'])) };
+  return { facts: facts.map(factOf), ends: ends.map(endOf), clock: timeOf(body['clock'], 'clock'), ...origin };
 }
 
 /** `<id of the workspace>/<uid>`; undefined if it is empty. */
@@ -60,6 +61,10 @@ function endOf(value: unknown, index: number): UsageEnd {
     end: timeOf(fields['end'], `ends[${index}].end`),
     ...(fields['except'] !== undefined && { except: idOf(fields['except'], `ends[${index}].except`) }),
   };
+}
+
+function originOf({ boot, startedAt }: Readonly<Record<string, unknown>>): ClockOrigin {
+  return { boot: idOf(boot, 'origin.boot'), startedAt: amountOf(startedAt, 'origin.startedAt') };
 }
 
 function ownerOf(fields: Readonly<Record<string, unknown>>, where: string): Pick<UsageFact, 'cluster' | 'uid'> {

@@ -1,8 +1,9 @@
-import type { UsageAppend, UsageAppended, UsageEnd, UsageFact, UsageState } from '@capstan/api';
+import type { ClockOrigin, UsageAppend, UsageAppended, UsageEnd, UsageFact, UsageState } from '@capstan/api';
 import { prefixRange, type Store, StoreError } from '@capstan/store';
 
 const facts = '/usage/facts/';
 const clockKey = '/usage/clock';
+const originKey = '/usage/clock-origin';
 const pageLength = 1_000;
 /** How often a write is tried again when others write the same key. */
 const mostTries = 20;
@@ -18,10 +19,11 @@ export class UsageLedger {
     this.#store = store;
   }
 
-  async append({ facts: begun, ends, clock }: UsageAppend): Promise<UsageAppended> {
+  async append({ facts: begun, ends, clock, origin }: UsageAppend): Promise<UsageAppended> {
     await Promise.all(begun.map((fact) => this.#begin(fact)));
     await Promise.all(ends.map((end) => this.#end(end)));
-    return { clock: await this.#keepClock(clock) };
+    if (origin !== undefined) await this.#keep(originKey, origin, (before) => JSON.stringify(before) === JSON.stringify(origin));
+    return { clock: await this.#keep(clockKey, clock, (before) => before >= clock) };
   }
 
   /** The first to report a fact decides. */
@@ -57,15 +59,16 @@ export class UsageLedger {
     }
   }
 
-  /** The latest time that any writer has reported. */
-  async #keepClock(clock: string): Promise<string> {
+  /** Writes a value unless the one before is as good. Returns the one that counts. */
+  async #keep<T>(key: string, value: T, isEnough: (before: T) => boolean): Promise<T> {
     for (let tries = 0; ; tries++) {
-      const entry = await this.#store.get(clockKey);
-      if (entry !== undefined && entry.value >= JSON.stringify(clock)) return JSON.parse(entry.value) as string;
+      const entry = await this.#store.get(key);
+      const before = entry && (JSON.parse(entry.value) as T);
+      if (before !== undefined && isEnough(before)) return before;
       try {
-        if (entry === undefined) await this.#store.create(clockKey, JSON.stringify(clock));
-        else await this.#store.update(clockKey, JSON.stringify(clock), entry.revision);
-        return clock;
+        if (entry === undefined) await this.#store.create(key, JSON.stringify(value));
+        else await this.#store.update(key, JSON.stringify(value), entry.revision);
+        return value;
       } catch (error) {
         if (!(isCode(error, 'conflict') || isCode(error, 'exists')) || tries >= mostTries) throw error;
       }
@@ -73,14 +76,19 @@ export class UsageLedger {
   }
 
   async state(owner: Pick<UsageFact, 'cluster' | 'uid'> | undefined): Promise<UsageState> {
-    const clock = await this.#store.get(clockKey);
+    const [clock, origin] = await Promise.all([clockKey, originKey].map((key) => this.#store.get(key)));
     let [begun, open] = [false, false];
     if (owner !== undefined)
       for await (const { value } of this.#entries(prefixOf(owner))) {
         begun = true;
         open ||= (JSON.parse(value) as UsageFact).end === undefined;
       }
-    return { ...(clock && { clock: JSON.parse(clock.value) as string }), begun, open };
+    return {
+      ...(clock && { clock: JSON.parse(clock.value) as string }),
+      ...(origin && { origin: JSON.parse(origin.value) as ClockOrigin }),
+      begun,
+      open,
+    };
   }
 
   /** The facts of a workspace, or of all if undefined. */

@@ -56,11 +56,10 @@ export class StorageUsage {
     return this.#started;
   }
 
-  /** The clock of the machine may have been set back since the last report. */
+  /** The clock of the machine may have been set since the last report. */
   async #open(): Promise<Started> {
     const signal = (): AbortSignal => AbortSignal.timeout(longestReport);
-    const { clock: latest } = await this.#ledger.state(undefined, signal());
-    const clock = new SteadyClock(this.#time, latest === undefined ? 0 : Date.parse(latest));
+    const clock = new SteadyClock(this.#time, await this.#ledger.state(undefined, signal()));
     return { clock, recorder: new UsageRecorder({ ledger: this.#ledger, clock, signal }) };
   }
 }

@@ -2,6 +2,8 @@ import type { UsageEnd, UsageFact } from '@capstan/api';
 import type { Ledger } from './ledger-client.ts';
 import type { SteadyClock } from './steady-clock.ts';
 
+type Clock = Pick<SteadyClock, 'now'> & Partial<Pick<SteadyClock, 'origin'>>;
+
 interface Waiting {
   readonly facts: readonly UsageFact[];
   readonly ends: readonly UsageEnd[];
@@ -16,12 +18,12 @@ const mostAtOnce = 2_000;
  */
 export class UsageRecorder {
   readonly #ledger: Pick<Ledger, 'append'>;
-  readonly #clock: Pick<SteadyClock, 'now'>;
+  readonly #clock: Clock;
   readonly #signal: () => AbortSignal;
   #waiting: Waiting[] = [];
   #isSending = false;
 
-  constructor({ ledger, clock, signal }: { ledger: Pick<Ledger, 'append'>; clock: Pick<SteadyClock, 'now'>; signal: () => AbortSignal }) {
+  constructor({ ledger, clock, signal }: { ledger: Pick<Ledger, 'append'>; clock: Clock; signal: () => AbortSignal }) {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#signal = signal;
@@ -43,7 +45,9 @@ export class UsageRecorder {
       try {
         const facts = batch.flatMap((one) => one.facts);
         const ends = batch.flatMap((one) => one.ends);
-        await this.#ledger.append({ facts, ends, clock: new Date(this.#clock.now()).toISOString() }, this.#signal());
+        const { origin } = this.#clock;
+        const clock = new Date(this.#clock.now()).toISOString();
+        await this.#ledger.append({ facts, ends, clock, ...(origin && { origin }) }, this.#signal());
         for (const { done } of batch) done.resolve();
       } catch (error) {
         for (const { done } of batch) done.reject(error);

@@ -1,4 +1,12 @@
-import { type Allocation, asAllocationId, type UsageAppend, type UsageEnd, type UsageFact, type UsageState } from '@capstan/api';
+import {
+  type Allocation,
+  asAllocationId,
+  type ClockOrigin,
+  type UsageAppend,
+  type UsageEnd,
+  type UsageFact,
+  type UsageState,
+} from '@capstan/api';
 import type { Attempt } from '@capstan/fleet';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -13,10 +21,12 @@ const start = Date.parse('2026-03-01T00:00:00Z');
 class FakeLedger implements Ledger {
   readonly facts = new Map<string, UsageFact>();
   clock: string | undefined;
+  origin: ClockOrigin | undefined;
   /** Fails every request after so many. */
   left = Number.POSITIVE_INFINITY;
 
-  append({ facts, ends, clock }: UsageAppend): Promise<void> {
+  append({ facts, ends, clock, origin }: UsageAppend): Promise<void> {
+    this.origin = origin ?? this.origin;
     if (this.left-- <= 0) return Promise.reject(new Error('out of reach'));
     for (const fact of facts) {
       const key = `${fact.uid}.${fact.attempt}.${fact.part}`;
@@ -35,7 +45,7 @@ class FakeLedger implements Ledger {
   state(owner: { readonly uid: string } | undefined): Promise<UsageState> {
     if (this.left <= 0) return Promise.reject(new Error('out of reach'));
     const own = [...this.facts.values()].filter(({ uid }) => uid === owner?.uid);
-    const clock = this.clock === undefined ? {} : { clock: this.clock };
+    const clock = { ...(this.clock !== undefined && { clock: this.clock }), ...(this.origin && { origin: this.origin }) };
     return Promise.resolve({ ...clock, begun: own.length > 0, open: own.some(({ end }) => end === undefined) });
   }
 
@@ -50,6 +60,7 @@ class FakeLedger implements Ledger {
 
 /** A machine whose clock can be set. */
 class Machine {
+  boot: string | undefined;
   wallAhead = start;
   passed = 0;
   readonly wall = (): number => this.wallAhead + this.passed;
@@ -243,6 +254,31 @@ describe('time', () => {
         machine.passed += seconds * second;
         await next.end(allocation({ grantedAt, deletedAt: machine.wall() }), 'abc');
         expect(ledger.seconds()).toBe(4 * (600 + seconds));
+      }),
+    );
+  });
+
+  test('is the same after a restart, whatever the clock was set to meanwhile, until the machine restarts', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: -7_200, max: 7_200 }), fc.integer({ min: 0, max: 600 }), async (ahead, seconds) => {
+        const ledger = new FakeLedger();
+        const machine = new Machine();
+        machine.boot = 'first';
+        const first = await usageAt(ledger, machine);
+        const grantedAt = first.clock.now();
+        first.granted('uid-1');
+        await first.begin([{ attempt, allocation: allocation({ grantedAt }) }], noNode);
+        machine.passed += 600 * second;
+        machine.wallAhead += ahead * second;
+        machine.passed += seconds * second;
+        const next = await usageAt(ledger, machine);
+        await next.begin([{ attempt, allocation: allocation({ grantedAt }) }], noNode);
+        machine.passed += 60 * second;
+        await next.end(allocation({ grantedAt, deletedAt: machine.wall() }), 'abc');
+        expect(ledger.seconds()).toBe(4 * (660 + seconds));
+        machine.boot = 'second';
+        const last = await usageAt(ledger, machine);
+        expect(last.clock.now()).toBe(Math.max(machine.wall(), Date.parse(ledger.clock!)));
       }),
     );
   });

@@ -25,7 +25,7 @@ export interface Booked {
  * any two writes loses neither: the next scheduler finds the same objects, and reports the same or finds it in the ledger.
  */
 export class Usage {
-  readonly clock: { readonly now: () => number };
+  readonly clock: Pick<SteadyClock, 'now'> & Partial<Pick<SteadyClock, 'origin'>>;
   readonly #options: UsageOptions;
   readonly #recorder: UsageRecorder;
   /** Uids of allocations whose beginning the ledger has. Like the others, one is forgotten at its end. */
@@ -43,12 +43,11 @@ export class Usage {
     this.#recorder = new UsageRecorder({ ...options, clock });
   }
 
-  /** Asks the ledger for the latest time that it knows: the clock of the machine may have been set back since. */
+  /** Asks the ledger for the time that it knows: the clock of the machine may have been set since. */
   static async start(options: UsageOptions): Promise<Usage> {
     const { ledger, time, signal, now } = options;
     if (now !== undefined) return new Usage(options, { now });
-    const { clock } = await ledger.state(undefined, signal());
-    return new Usage(options, new SteadyClock(time, clock === undefined ? 0 : Date.parse(clock)));
+    return new Usage(options, new SteadyClock(time, await ledger.state(undefined, signal())));
   }
 
   /** The status of the allocation names its attempt now. */
