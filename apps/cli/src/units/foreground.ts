@@ -73,14 +73,21 @@ export class Foreground {
   }
 
   async #accompany(): Promise<'ended' | 'detached'> {
-    await this.#uploadWhenAwaited();
     const begun = this.#until(hasBegun).then(() => this.#beginPrinting());
     begun.catch(() => {});
-    if (this.#options.tty) await begun;
-    if (this.#options.tty && !isOver(this.#latest)) {
-      if ((await this.#terminal()) === 'left') return 'detached';
-    } else await this.#output();
+    // The log is asked for while the files are on their way.
+    if (!this.#options.tty) await Promise.all([this.#uploadWhenAwaited(), this.#output()]);
+    else if ((await this.#shown(begun)) === 'left') return 'detached';
     await this.#until(isOver);
+    return 'ended';
+  }
+
+  /** With a terminal, which can be connected once the program runs. */
+  async #shown(begun: Promise<void>): Promise<'ended' | 'left'> {
+    await this.#uploadWhenAwaited();
+    await begun;
+    if (!isOver(this.#latest)) return this.#terminal();
+    await this.#output();
     return 'ended';
   }
 
