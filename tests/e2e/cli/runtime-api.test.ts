@@ -160,6 +160,31 @@ describe('capstan runtime-api', () => {
     expect(await processOf('runtime-api')).toMatchObject({ pid, restarts });
   });
 
+  test('is restarted when it is killed, and loses and repeats nothing that was asked with a key', async () => {
+    const before = await processOf('runtime-api');
+    const keyed = (at: number): RequestInit => ({
+      ...unit(`killed-${at}`),
+      headers: { authorization: `Bearer ${token}`, 'idempotency-key': `killed-${at}`, 'content-type': 'application/json' },
+    });
+    const numbers = Array.from({ length: 24 }, (_, at) => at);
+    let answers = 0;
+    const first = numbers.map(async (at) => {
+      const answer = await ask(units, keyed(at)).catch(() => undefined);
+      // In the middle: some are answered, some are on their way, and some have not come.
+      if (answer?.status === 201 && ++answers === 3) process.kill(before.pid, 'SIGKILL');
+      return answer;
+    });
+    const answered = await Promise.all(first);
+    await expect.poll(async () => (await ask(`${restPath}/health`).catch(() => undefined))?.status).toBe(200);
+    const again = await Promise.all(numbers.map((at) => ask(units, keyed(at))));
+    for (const at of numbers) {
+      expect(again[at]).toMatchObject({ status: 201, body: { id: `killed-${at}` } });
+      if (answered[at]?.status === 201) expect(again[at]!.body['uid']).toBe(answered[at].body['uid']);
+    }
+    await expect.poll(() => processOf('runtime-api')).toMatchObject({ health: 'ok', restarts: before.restarts + 1 });
+    expect((await processOf('apiserver')).health).toBe('ok');
+  });
+
   test('has replicas that give the same answers, and that end cleanly', async () => {
     const args = ['runtime-api', '--data-dir', data, '--port', '0', '--health-port', '0'];
     await using replica = new Child('capstan runtime-api', [process.execPath, capstanProgram, ...args]);

@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildCapstan, Child, capstanProgram, freePort, run, temporaryDirectory } from '@capstan/testbed';
+import { buildCapstan, Child, capstanProgram, freePort, run, temporaryDirectory, tool } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 await buildCapstan();
 
+const kubectl = await tool('kubectl');
 const patience = { timeout: 30_000, interval: 200 };
 const needsRoot = process.getuid?.() === 0 ? undefined : 'units are isolated only by root';
 
@@ -74,6 +75,62 @@ describeUnless(needsRoot, 'capstan run on a real node', () => {
   test('prints all that programs have printed that end at once', async () => {
     for (let run = 0; run < 12; run++) expect((await runUnit(['--no-upload'], 'echo', `run ${run}`)).stdout).toBe(`run ${run}\n`);
   });
+
+  test.skipIf('missing' in kubectl)(
+    'is shown alike by kubectl, the REST API, the CLI and its Pod',
+    async () => {
+      const withKubectl = async (...args: string[]): Promise<string> => {
+        const { code, stdout, stderr } = await run((kubectl as { path: string }).path, args, { environment, timeout: 60_000 });
+        expect([code, stderr]).toEqual([0, '']);
+        return stdout;
+      };
+      await withKubectl('create', 'serviceaccount', 'reader');
+      await withKubectl('create', 'clusterrolebinding', 'reader', '--clusterrole=cluster-admin', '--serviceaccount=default:reader');
+      const authorization = `Bearer ${(await withKubectl('create', 'token', 'reader')).trim()}`;
+      const { stdout } = await capstan(['status', '--data-dir', data, '--output', 'json']);
+      const { processes } = JSON.parse(stdout) as { processes: { name: string; ports: { name: string; port: number }[] }[] };
+      const port = processes.find(({ name }) => name === 'runtime-api')!.ports.find(({ name }) => name === 'http')!.port;
+
+      interface Facts {
+        readonly phase?: string;
+        readonly exitCode?: number;
+        readonly restarts?: number;
+        readonly members?: readonly { readonly node: string }[];
+      }
+      const factsOf = ({ phase, members, exitCode, restarts = 0 }: Facts) => [phase, members?.[0]?.node, exitCode, restarts];
+      /** The phase, the node, the exit code and the restarts of a unit, in every way that shows them. */
+      const views = async (unit: string): Promise<unknown[]> => {
+        const [object, pod, list, answer] = await Promise.all([
+          withKubectl('get', 'gpuunit', unit, '-o', 'json'),
+          withKubectl('get', 'pod', unit, '-o', 'json'),
+          capstan(['ps', '--all', '--output', 'json']),
+          fetch(`http://127.0.0.1:${port}/api/v1/gpu-units/${unit}`, { headers: { authorization } }),
+        ]);
+        const shown = JSON.parse(pod) as {
+          spec: { nodeName?: string };
+          status: { phase: string; containerStatuses: { restartCount: number; state: { terminated?: { exitCode: number } } }[] };
+        };
+        const [container] = shown.status.containerStatuses;
+        const { items } = JSON.parse(list.stdout) as { items: { metadata: { name: string }; status: Facts }[] };
+        return [
+          factsOf((JSON.parse(object) as { status: Facts }).status),
+          factsOf(items.find(({ metadata }) => metadata.name === unit)!.status),
+          factsOf(((await answer.json()) as { status: Facts }).status),
+          [shown.status.phase, shown.spec.nodeName, container?.state.terminated?.exitCode, container?.restartCount],
+        ];
+      };
+      const all = (facts: readonly unknown[]): unknown[] => Array.from({ length: 4 }, () => facts);
+      const nodes = JSON.parse((await capstan(['node', 'list', '--output', 'json'])).stdout) as { items: { metadata: { name: string } }[] };
+      const node = nodes.items[0]!.metadata.name;
+      expect(await runUnit(['--no-upload', '-d', '--name', 'shown'], 'sleep', '600')).toMatchObject({ code: 0 });
+      await vi.waitFor(async () => expect(await views('shown')).toEqual(all(['Running', node, undefined, 0])), patience);
+      await capstan(['rm', '--force', 'shown']);
+      expect((await runUnit(['--no-upload', '--name', 'shown-failed'], 'sh', '-c', 'exit 3')).code).toBe(3);
+      await vi.waitFor(async () => expect(await views('shown-failed')).toEqual(all(['Failed', node, 3, 0])), patience);
+      await capstan(['rm', 'shown-failed']);
+    },
+    90_000,
+  );
 
   test('keeps files in a volume, which outlives units and has a size that holds', async () => {
     put('dataset/greeting', 'hello\n');
