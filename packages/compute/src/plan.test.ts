@@ -61,6 +61,19 @@ describe('a plan', () => {
     });
   });
 
+  it('counts the memory of the devices that an order would get, though the offering names only their model', () => {
+    const memory = (gpuMemory: string): FleetQuota =>
+      ({ spec: { workspace: 'root:acme', limits: { gpuMemory } } }) as unknown as FleetQuota;
+    const bookings = [booking('n1', 2, 'root:acme:speech')];
+    expect(plan({ quotas: [memory('479Gi')], bookings })).toMatchObject({
+      kind: 'limited',
+      message: expect.stringContaining(
+        'the limit of root:acme is 479 GiB of GPU memory; 160 GiB of GPU memory are in use, and 320 GiB of GPU memory were asked for',
+      ),
+    });
+    expect(plan({ quotas: [memory('480Gi')], bookings })).toMatchObject({ kind: 'placed' });
+  });
+
   it('says what is missing', () => {
     expect(plan({ bookings: [booking('n1', 6, 'root:acme:speech')] })).toMatchObject({
       kind: 'short',
