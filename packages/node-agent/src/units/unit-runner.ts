@@ -25,6 +25,7 @@ import { watchUnits } from './reporting/unit-watch.ts';
 import { openSecretStore, type SecretStore } from './secrets/store.ts';
 import { unitHandlers } from './streams/handlers.ts';
 import { serveUnitRoutes } from './streams/node-routes.ts';
+import { UploadRooms } from './uploads/rooms.ts';
 import { defaultUploadLimits, type UnpackLimits } from './uploads/unpack.ts';
 import { UsageSampler } from './usage/usage.ts';
 
@@ -63,6 +64,7 @@ interface Parts {
   readonly usage: UsageSampler;
   readonly logs: LogSender;
   readonly room: SizeOptions | undefined;
+  readonly rooms: UploadRooms;
 }
 
 /** Runs the NodeUnits of this machine. Their programs outlive it. */
@@ -81,6 +83,7 @@ export class UnitRunner implements AsyncDisposable {
       folder: (name: string) => records.folder(name),
       limits: options.uploadLimits ?? defaultUploadLimits,
       room: parts.room,
+      rooms: parts.rooms,
     };
     this.handlers = unitHandlers({ engine, uploads });
   }
@@ -108,12 +111,15 @@ export class UnitRunner implements AsyncDisposable {
       backoff,
       log,
     });
+    const room = await unitRoom(options.disk);
+    const rooms = new UploadRooms({ folder: (name) => records.folder(name), size: room });
     const engine = new UnitEngine({
       records,
       drivers,
       secrets,
       contact,
       guards,
+      uploads: rooms,
       isCleaned: (allocation) => options.cleaned.has(allocation),
       resolve: async (record) => {
         await reopenSizedFolder(uploadRoom(records.folder(record.name)));
@@ -139,8 +145,7 @@ export class UnitRunner implements AsyncDisposable {
       interval: times.logInterval,
       longestInterval: times.longestLogInterval,
     });
-    const room = await unitRoom(options.disk);
-    return new UnitRunner(options, { room, engine, drivers, contact, records, secrets, reports, usage, logs });
+    return new UnitRunner(options, { room, rooms, engine, drivers, contact, records, secrets, reports, usage, logs });
   }
 
   /** For GPUNode.status. */
@@ -176,8 +181,9 @@ export class UnitRunner implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { engine, reports, records } = this.#parts;
+    const { engine, rooms, reports, records } = this.#parts;
     await engine[Symbol.asyncDispose]();
+    await rooms[Symbol.asyncDispose]();
     await reports[Symbol.asyncDispose]();
     await records[Symbol.asyncDispose]();
   }

@@ -286,6 +286,29 @@ describe('a unit that needs something', () => {
     expect(driver.rooms.get('n-4 0')!.room.uploads).toBe(join(agent.records.folder('n-4'), 'uploads'));
   });
 
+  test('has a folder for its files made while it waits for them, but not while they come', async () => {
+    const asked: string[] = [];
+    const uploads = {
+      begin: (name: string) => void asked.push(`begin ${name}`),
+      end: async (name: string) => void asked.push(`end ${name}`),
+    };
+    await using agent = await start({ uploads });
+    await agent.engine.accept(nodeUnit('n-5', { upload: true, secrets: true }));
+    await becomes(agent, 'n-5', { phase: 'Waiting', reason: 'SecretsMissing' });
+    expect(asked).toEqual([]);
+    await agent.secrets.put('n-5', { env: {} });
+    const run = agent.engine.find('n-5')!;
+    run.wake();
+    await vi.waitFor(() => expect(asked).toEqual(['begin n-5']), patience);
+    run.isUploading = true;
+    await becomes(agent, 'n-5', { phase: 'Waiting', reason: 'UploadMissing' });
+    expect(asked).toEqual(['begin n-5']);
+    run.isUploading = false;
+    await vi.waitFor(() => expect(asked).toEqual(['begin n-5', 'begin n-5']), patience);
+    await agent.engine.remove('n-5');
+    await vi.waitFor(() => expect(asked.at(-1)).toBe('end n-5'), patience);
+  });
+
   test('waits for its storages', async () => {
     await using agent = await start();
     const mounts = [{ storage: 'data', path: '/data', readOnly: true }];

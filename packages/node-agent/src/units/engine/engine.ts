@@ -13,7 +13,7 @@ import type { SecretStore } from '../secrets/store.ts';
 import type { LastContact } from './contact.ts';
 import { fencedEnding } from './endings.ts';
 import { removeTraces } from './removal.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext, UploadPlaces } from './run-context.ts';
 import type { UnitTimes } from './times.ts';
 import { UnitRun } from './unit-run.ts';
 
@@ -24,6 +24,7 @@ export interface UnitEngineOptions {
   readonly secrets: SecretStore;
   readonly contact: LastContact;
   readonly guards: UnitGuards;
+  readonly uploads: UploadPlaces;
   /** Whether the node was cleaned after an allocation, or is being cleaned. */
   readonly isCleaned: (allocation: string) => boolean;
   readonly now: () => Promise<Moment>;
@@ -166,13 +167,14 @@ export class UnitEngine implements AsyncDisposable {
   }
 
   #launch(record: UnitRecord, options: { readonly isConfirmed: boolean }): UnitRun {
-    const { records, drivers, resolve, secrets, contact, guards, now, times, log, report } = this.#options;
+    const { records, drivers, resolve, secrets, contact, guards, uploads, now, times, log, report } = this.#options;
     const context: RunContext = {
       records,
       drivers,
       resolve,
       secrets,
       guards,
+      uploads,
       contactAge: async () => contact.age(await now()),
       now,
       times,
@@ -222,11 +224,12 @@ export class UnitEngine implements AsyncDisposable {
 
   /** Also of units that an earlier agent began to remove. */
   async #finishRemoval(record: UnitRecord): Promise<void> {
-    const { records, secrets, now, times, log } = this.#options;
+    const { records, secrets, uploads, now, times, log } = this.#options;
     const { signal } = this.#stopped;
     const { name } = record;
     for (let delay = times.retryDelay; !signal.aborted; delay = Math.min(2 * delay, times.longestRestartDelay)) {
       try {
+        await uploads.end(name);
         await removeTraces(record, { driver: this.driverOf(record), secrets, folder: records.folder(name) });
         const left = times.logRetention - ageOf(record.removedAt!, await now());
         await sleep(Math.min(Math.max(0, left), 2 ** 31 - 1), undefined, { signal });

@@ -9,6 +9,14 @@ import type { UnitRecords } from '../records/records.ts';
 import type { SecretStore } from '../secrets/store.ts';
 import type { UnitTimes } from './times.ts';
 
+/** The folders of uploads. */
+export interface UploadPlaces {
+  /** The unit waits for files. */
+  begin(name: string): void;
+  /** Resolves when nothing is being made for the unit any more. */
+  end(name: string): Promise<void>;
+}
+
 /** Everything that the life of a unit needs from the agent. */
 export interface RunContext {
   readonly records: UnitRecords;
@@ -17,6 +25,7 @@ export interface RunContext {
   readonly resolve: (record: UnitRecord) => Promise<UnitRoom>;
   readonly secrets: SecretStore;
   readonly guards: UnitGuards;
+  readonly uploads: Pick<UploadPlaces, 'begin'>;
   /** Of the last contact with the control plane, in milliseconds. */
   readonly contactAge: () => Promise<number>;
   /** Probes the program until the signal aborts. */

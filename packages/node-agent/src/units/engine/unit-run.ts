@@ -159,7 +159,7 @@ export class UnitRun {
   }
 
   async #wait({ since }: StateOf<'Waiting'>): Promise<Next | undefined> {
-    const { now, times, signal } = this.#context;
+    const { now, times, uploads, signal } = this.#context;
     while (!signal.aborted) {
       const interrupted = this.#arm();
       if (this.#stop !== undefined) return this.#stopNow(this.#stop);
@@ -167,6 +167,7 @@ export class UnitRun {
       if (missing === undefined) return { state: { phase: 'Preparing' } };
       this.#show({ problem: missing });
       const mayExpire = missing.reason === 'UploadMissing' && !this.#isUploading;
+      if (mayExpire) uploads.begin(this.#record.name);
       const left = mayExpire ? times.uploadDeadline - passedBetween(since, await now()) : Number.POSITIVE_INFINITY;
       if (left <= 0) return ended({ reason: 'UploadMissing', message: 'no files were uploaded in time' });
       await pause(left, interrupted);

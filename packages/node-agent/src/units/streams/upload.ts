@@ -3,6 +3,7 @@ import { type ChannelMessage, channel, FramedChannels } from '@capstan/streams';
 import type { SizeOptions } from '../../disks/sized-folder.ts';
 import { type NodeRoute, type RoutedRequest, refuse } from '../../requests/router.ts';
 import type { UnitRun } from '../engine/unit-run.ts';
+import type { UploadRooms } from '../uploads/rooms.ts';
 import { type UnpackLimits, unpackUpload } from '../uploads/unpack.ts';
 import { failureStatus, finish, successStatus } from './bridge.ts';
 
@@ -11,13 +12,15 @@ export interface UploadFolders {
   readonly folder: (name: string) => string;
   readonly limits: UnpackLimits;
   readonly room?: SizeOptions | undefined;
+  /** Made while the client learned that the unit waits. */
+  readonly rooms?: Pick<UploadRooms, 'take'>;
 }
 
 /** Reads a gzipped tar archive from the client, and lets the unit go on once it is unpacked. After a broken one, another may follow. */
 export async function serveUpload(
   request: RoutedRequest<Extract<NodeRoute, { kind: 'logs' | 'exec' | 'attach' }>>,
   run: UnitRun,
-  { folder, limits, room }: UploadFolders,
+  { folder, limits, room, rooms }: UploadFolders,
 ): Promise<void> {
   const { pod } = request.route;
   if (!run.awaitsUpload) return refuse(request, { code: 409, reason: 'Conflict', message: `unit ${pod} does not wait for files` });
@@ -27,7 +30,9 @@ export async function serveUpload(
   const channels = new FramedChannels(request.respond(200));
   channels.on('error', () => {});
   try {
-    await unpackUpload(Readable.from(inputOf(channels)), folder(run.record.name), { limits, room, signal: request.signal });
+    const { name } = run.record;
+    const made = (await rooms?.take(name)) ? 'made' : room;
+    await unpackUpload(Readable.from(inputOf(channels)), folder(name), { limits, room: made, signal: request.signal });
     // The unit may have been stopped meanwhile.
     if (!run.awaitsUpload) throw new Error(`unit ${pod} no longer waits for files`);
     await run.uploaded();

@@ -8,6 +8,7 @@ import { LastContact } from '../engine/contact.ts';
 import { UnitEngine } from '../engine/engine.ts';
 import { uploadsIn } from '../engine/removal.ts';
 import { type DeviceSource, resolveRoom } from '../engine/room.ts';
+import type { UploadPlaces } from '../engine/run-context.ts';
 import { defaultTimes, type UnitTimes } from '../engine/times.ts';
 import type { UnitGuards } from '../guards/guards.ts';
 import { UnitRecords } from '../records/records.ts';
@@ -22,6 +23,7 @@ export interface TestEngineOptions {
   readonly devices?: DeviceSource;
   readonly allowUnisolated?: boolean;
   readonly isCleaned?: (allocation: string) => boolean;
+  readonly uploads?: UploadPlaces;
   /** For the folder of units and the times of the engine. By default, nothing is guarded. */
   readonly guards?: (directory: string, times: UnitTimes) => UnitGuards;
 }
@@ -41,6 +43,8 @@ export const quickTimes: UnitTimes = { ...defaultTimes, restartDelay: 0, longest
 
 export const noGuards: UnitGuards = { arm: async () => {}, disarm: () => {}, keep: async () => {}, hasEnded: async () => false };
 
+const noUploads: UploadPlaces = { begin: () => {}, end: async () => {} };
+
 export const noDevices: DeviceSource = { status: (): GpuStatus[] => [], inventories: (): GpuInventory[] => [] };
 
 /** An engine that has resumed, as an agent has it, without a control plane. */
@@ -58,6 +62,7 @@ export async function startEngine(options: TestEngineOptions): Promise<TestEngin
     secrets,
     contact,
     guards: guards?.(join(directory, 'units'), times) ?? noGuards,
+    uploads: options.uploads ?? noUploads,
     isCleaned: options.isCleaned ?? (() => false),
     resolve: async (record) =>
       resolveRoom(record, {

@@ -2,9 +2,10 @@ import { chmod, link, lstat, mkdir, open, rename, rm, symlink } from 'node:fs/pr
 import { dirname, join } from 'node:path';
 import type { Readable, Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { closeSizedFolder, openSizedFolder, type SizeOptions } from '../../disks/sized-folder.ts';
+import { closeSizedFolder, type SizeOptions } from '../../disks/sized-folder.ts';
 import { NoSpace } from '../../disks/space.ts';
 import { uploadRoom, uploadsIn } from '../engine/removal.ts';
+import { makeFolder, openUploadRoom } from './rooms.ts';
 import { readTar, type TarEntry } from './tar.ts';
 
 export interface UnpackLimits {
@@ -25,8 +26,8 @@ const modeBits = 0o755;
 
 export interface UnpackOptions {
   readonly limits: UnpackLimits;
-  /** The size of the folder, in which the unit may write; undefined if it cannot have one. */
-  readonly room?: SizeOptions | undefined;
+  /** The size of the folder, in which the unit may write; undefined if it cannot have one, and `made` if it is there already, empty. */
+  readonly room?: SizeOptions | 'made' | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -48,10 +49,10 @@ export async function unpackUpload(input: Readable, folder: string, { limits, ro
   const abort = (): void => void gunzip.destroy(new UploadError('the upload was cut off'));
   signal.addEventListener('abort', abort, { once: true });
   try {
-    await clear();
-    await mkdir(fresh, { recursive: true });
-    await chmod(fresh, 0o755);
-    if (room !== undefined) await openSizedFolder(uploadRoom(folder), room);
+    if (room === undefined) {
+      await clear();
+      await makeFolder(fresh);
+    } else if (room !== 'made') await openUploadRoom(folder, room);
     await unpackArchive(input.pipe(gunzip), fresh, { limits, signal });
     if (room !== undefined) return;
     await rm(target, { recursive: true, force: true });
