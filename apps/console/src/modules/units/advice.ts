@@ -2,7 +2,7 @@ import type { GPUUnit } from '@capstan/api';
 import { conditionOf, membersOf } from './state.ts';
 
 /** Where something can be done about a unit that does not run as it should. */
-export type AdvicePlace = 'logs' | 'queue' | 'usage' | 'storage' | 'fleet' | 'new' | 'detail';
+export type AdvicePlace = 'logs' | 'queue' | 'limits' | 'workspace' | 'storage' | 'fleet' | 'new' | 'detail';
 
 export interface Advice {
   readonly text: string;
@@ -32,13 +32,13 @@ const byShortage: Readonly<Record<string, Advice>> = {
   Shortage: { text: 'It starts as soon as these devices are free.', place: 'queue', action: 'See the queue' },
   QuotaExceeded: {
     text: 'Stop something else, or ask the owner of the platform for a higher limit.',
-    place: 'usage',
+    place: 'limits',
     action: 'See the limits',
   },
   OfferingNotFound: { text: 'Choose an offering that exists, in a new unit.', place: 'new', action: 'New unit' },
   WorkspaceUnknown: {
     text: 'The platform may not read the path of this workspace: accept its claim on LogicalClusters.',
-    place: 'usage',
+    place: 'workspace',
     action: 'See the workspace',
   },
 };

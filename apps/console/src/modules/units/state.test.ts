@@ -51,7 +51,8 @@ describe('the advice for a unit', () => {
   const waiting = (...conditions: object[]) => unit({ status: { phase: 'Pending', conditions } });
   test.each([
     ['waits for devices', waiting(condition('Allocated', 'False', 'Shortage')), 'queue'],
-    ['exceeds a quota', waiting(condition('Allocated', 'False', 'QuotaExceeded')), 'usage'],
+    ['exceeds a quota', waiting(condition('Allocated', 'False', 'QuotaExceeded')), 'limits'],
+    ['is in a workspace that the platform may not read', waiting(condition('Allocated', 'False', 'WorkspaceUnknown')), 'workspace'],
     ['names no offering that exists', waiting(condition('Allocated', 'False', 'OfferingNotFound')), 'new'],
     ['lacks a Secret', waiting(condition('Configured', 'False', 'SecretsMissing')), 'detail'],
     ['waits for a storage', waiting(condition('StoragesReady', 'False')), 'storage'],

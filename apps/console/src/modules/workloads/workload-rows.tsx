@@ -3,7 +3,7 @@ import { Status } from '../../components/status.tsx';
 import { Age } from '../format/age.tsx';
 import { count, sentence } from '../format/format.ts';
 import { AdviceLink } from '../units/advice-link.tsx';
-import type { Workload } from './workload.ts';
+import { kindsOf, type Workload } from './workload.ts';
 import styles from './workload-rows.module.css';
 
 /** A page that nobody would read to its end helps nobody, and takes long to draw. */
@@ -18,9 +18,11 @@ export function WorkloadRows({ workspace, rows }: { readonly workspace: string; 
       ))}
       {rows.length > most && (
         <li className={styles['more']}>
-          <Link to="/w/$workspace/units" params={{ workspace }}>
-            and {count(rows.length - most, 'more unit')}
-          </Link>
+          {kindsOf(rows.slice(most)).map(({ kind, amount }) => (
+            <Link key={kind} to={`/w/$workspace/${kind}s`} params={{ workspace }}>
+              and {count(amount, `more ${kind}`)}
+            </Link>
+          ))}
         </li>
       )}
     </ul>

@@ -2,7 +2,7 @@ import { type AppInstance, appPreviewAnnotation, type GPUUnit } from '@capstan/a
 import { expect, test } from 'vitest';
 import type { Followed } from '../live/protocol.ts';
 import { workloadsOf } from './use-workloads.ts';
-import { byUrgency, workloadOfInstance, workloadOfUnit } from './workload.ts';
+import { byUrgency, kindsOf, workloadOfInstance, workloadOfUnit } from './workload.ts';
 
 const unit = (phase: string, name = phase.toLowerCase()): GPUUnit =>
   ({
@@ -71,4 +71,13 @@ test('a workspace with neither kind says so, and other errors are not hidden', (
 test('an instance that failed shows the end of the output of its step as plain text', () => {
   const lastErrors = [{ code: 'A', message: 'm', output: 'one\n\u001b[31mtwo\u001b[0m\n', userFixable: true, retryable: true }];
   expect(workloadOfInstance(instance('hpc', { state: 'failed', lastErrors })).lastLine).toBe('two');
+});
+
+test('workloads that are not shown are counted by kind, because each kind has a page of its own', () => {
+  const workloads = [unit('Running'), unit('Failed')].map(workloadOfUnit);
+  expect(kindsOf([...workloads, workloadOfInstance(instance('hpc', {}))])).toEqual([
+    { kind: 'unit', amount: 2 },
+    { kind: 'app', amount: 1 },
+  ]);
+  expect(kindsOf([workloadOfInstance(instance('hpc', {}))])).toEqual([{ kind: 'app', amount: 1 }]);
 });

@@ -93,6 +93,11 @@ function standingOf(unit: GPUUnit): Standing {
   return word === 'Stopped' || word === 'Succeeded' || word === 'Deleting' || word === 'Stopping' ? 'over' : 'attention';
 }
 
+/** How many workloads there are of each kind. */
+export function kindsOf(workloads: readonly Workload[]): readonly { readonly kind: Workload['kind']; readonly amount: number }[] {
+  return [...Map.groupBy(workloads, ({ kind }) => kind)].map(([kind, of]) => ({ kind, amount: of.length }));
+}
+
 const urgency: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, busy: 2, good: 3, idle: 4 };
 
 /** The worst first, then the newest. */
