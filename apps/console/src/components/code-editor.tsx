@@ -8,6 +8,7 @@ import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
+import { leavingWords } from './way-out.ts';
 
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent-text)' },
@@ -50,7 +51,7 @@ const editing: Extension = [
   highlightSelectionMatches(),
   search({ top: true }),
   keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, ...searchKeymap, indentWithTab]),
-  EditorView.contentAttributes.of({ 'aria-label': 'YAML', tabindex: '0' }),
+  EditorView.contentAttributes.of({ 'aria-label': 'YAML', 'aria-description': leavingWords('editor'), tabindex: '0' }),
 ];
 
 /** Texts that can be inserted at a place. */

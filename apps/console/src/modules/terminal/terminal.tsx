@@ -4,6 +4,7 @@ import { FitAddon } from '@xterm/addon-fit';
 import { Terminal as Screen } from '@xterm/xterm';
 import { useEffect, useRef, useState } from 'react';
 import { Icon } from '../../components/icon.tsx';
+import { leavingWords, WayOut } from '../../components/way-out.ts';
 import { inputFrame, receive, sizeFrame } from './channel.ts';
 import { openStream } from './open-stream.ts';
 import { withStyleSheets } from './style-sheets.ts';
@@ -35,6 +36,9 @@ export function Terminal({ path }: TerminalProps) {
     const fit = new FitAddon();
     screen.loadAddon(fit);
     const removeSheets = withStyleSheets(() => screen.open(host.current!));
+    screen.textarea?.setAttribute('aria-description', leavingWords('terminal'));
+    const wayOut = new WayOut(Date.now);
+    screen.attachCustomKeyEventHandler((event) => !wayOut.takes(event));
     fit.fit();
     screen.focus();
 
@@ -68,6 +72,7 @@ export function Terminal({ path }: TerminalProps) {
   return (
     <div className={styles['terminal']}>
       <div ref={host} className={styles['screen']} />
+      {ended === undefined && <p className={styles['hint']}>{leavingWords('terminal')}</p>}
       {ended !== undefined && (
         <div className={styles['ended']} role="status">
           <span>{ended}</span>
