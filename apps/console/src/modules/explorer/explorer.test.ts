@@ -1,8 +1,8 @@
 import type { DiscoveredResource } from '@capstan/client/browser';
 import { describe, expect, test } from 'vitest';
 import { DocumentError, inOrderOf, objectIn, textOf } from './document.ts';
-import { groupFromPath, groupInPath, listable } from './kinds.ts';
-import { cellValue } from './table.ts';
+import { groupFromPath, groupInPath, listable, servedKind } from './kinds.ts';
+import { cellValue, isAge } from './table.ts';
 
 const kind = (group: string, resource: string, version = 'v1', verbs = ['list']): DiscoveredResource => ({
   group,
@@ -24,6 +24,13 @@ test('kinds appear once, ours first, and only if they can be listed', () => {
     kind('', 'bindings', 'v1', ['create']),
   ];
   expect(listable(all).map(({ resource, version }) => `${resource} ${version}`)).toEqual(['gpuunits v1', 'pods v1', 'animals v1']);
+});
+
+test('a kind is found in the version of the address, with its verbs', () => {
+  const all = [kind('a', 'pods'), kind('', 'pods'), kind('', 'pods', 'v2', ['get'])];
+  expect(servedKind(all, { group: '', version: 'v2', resource: 'pods' })?.verbs).toEqual(['get']);
+  expect(servedKind(all, { group: '', version: 'v3', resource: 'pods' })).toBeUndefined();
+  expect(servedKind(undefined, { group: '', version: 'v1', resource: 'pods' })).toBeUndefined();
 });
 
 test('the core group has a name in addresses', () => {
@@ -60,6 +67,13 @@ describe('a document', () => {
     ['no metadata', 'apiVersion: v1\nkind: A'],
   ])('with %s says so', (_what, text) => expect(() => objectIn(text)).toThrow(DocumentError));
 });
+
+test.each([
+  ['the age of a kind of Kubernetes', 'Age', 'string', true],
+  ['the age of a custom kind', 'Age', 'date', true],
+  ['a number of years', 'Age', 'integer', false],
+  ['a name', 'Name', 'string', false],
+])('%s counts on by itself: %s of the type %s: %s', (_what, name, type, counts) => expect(isAge({ name, type })).toBe(counts));
 
 test('cells keep numbers as numbers', () => {
   expect([3, 'a', '', null, { a: 1 }].map(cellValue)).toEqual([3, 'a', undefined, undefined, '{"a":1}']);

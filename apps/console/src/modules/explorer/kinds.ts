@@ -15,6 +15,12 @@ export const kindsQuery = (workspace: string) =>
     staleTime: 60_000,
   });
 
+type KindAddress = Pick<DiscoveredResource, 'group' | 'version' | 'resource'>;
+
+/** The kind as the workspace serves it; undefined if it does not, or if that is not known yet. */
+export const servedKind = (all: readonly DiscoveredResource[] | undefined, { group, version, resource }: KindAddress) =>
+  all?.find((one) => one.group === group && one.version === version && one.resource === resource);
+
 /** The kinds that can be listed, in the preferred version of each, by group and name. */
 export function listable(all: readonly DiscoveredResource[]): readonly DiscoveredResource[] {
   const seen = new Set<string>();

@@ -2,7 +2,9 @@ import type { KubeObject } from '@capstan/machinery/objects';
 import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
+import form from '../../components/form.module.css';
 import { Loading } from '../../components/states.tsx';
+import { leavingWords } from '../../components/way-out.ts';
 import { messageOf } from '../toasts/toasts.ts';
 import { inOrderOf, objectIn, textOf } from './document.ts';
 import styles from './object-editor.module.css';
@@ -23,10 +25,12 @@ interface ObjectEditorProps {
   /** Writes the object, or only pretends to. Returns what the server made of it. */
   readonly write: (object: KubeObject, dryRun: boolean) => Promise<KubeObject>;
   readonly onWritten: (object: KubeObject) => void;
+  /** Called with whether the text differs from the one to begin with. */
+  readonly onEdited?: (isEdited: boolean) => void;
 }
 
 /** YAML with a server-side dry run: the differences show what would really be stored, with defaults and the changes of webhooks. */
-export function ObjectEditor({ workspace, initial, stored, mayWrite, action, write, onWritten }: ObjectEditorProps) {
+export function ObjectEditor({ workspace, initial, stored, mayWrite, action, write, onWritten, onEdited }: ObjectEditorProps) {
   const [text, setText] = useState(initial);
   const complete = useCompletions(workspace);
   const [outcome, setOutcome] = useState<string>();
@@ -35,6 +39,10 @@ export function ObjectEditor({ workspace, initial, stored, mayWrite, action, wri
     onSuccess: setOutcome,
   });
   const apply = useMutation({ mutationFn: () => write(objectIn(text), false), onSuccess: onWritten });
+  const change = (next: string): void => {
+    setText(next);
+    onEdited?.(next !== initial);
+  };
   const error = preview.error ?? apply.error;
   const isPreview = outcome !== undefined;
   return (
@@ -54,12 +62,12 @@ export function ObjectEditor({ workspace, initial, stored, mayWrite, action, wri
           {isPreview ? (
             <CodeEditor key="preview" text={outcome} before={stored ?? ''} isReadOnly />
           ) : (
-            <CodeEditor key="text" text={text} isReadOnly={!mayWrite} onChange={setText} complete={mayWrite ? complete : undefined} />
+            <CodeEditor key="text" text={text} isReadOnly={!mayWrite} onChange={change} complete={mayWrite ? complete : undefined} />
           )}
         </Suspense>
       </div>
       {mayWrite && (
-        <div className={styles['buttons']}>
+        <div className={form['buttons']}>
           {isPreview ? (
             <Button variant="default" size="sm" onClick={() => setOutcome(undefined)}>
               Back to the text
@@ -72,6 +80,7 @@ export function ObjectEditor({ workspace, initial, stored, mayWrite, action, wri
           <Button size="sm" loading={apply.isPending} onClick={() => apply.mutate()}>
             {action}
           </Button>
+          {!isPreview && <span className={form['hint']}>Tab indents. {leavingWords('editor')}</span>}
         </div>
       )}
     </div>

@@ -25,6 +25,10 @@ export function readTable(workspace: string, type: ResourceType): Promise<KubeTa
   });
 }
 
+/** Whether a column says how old objects are. The server prints that once, so the page counts on from the time of creation. */
+export const isAge = ({ name, type }: KubeTable['columnDefinitions'][number]): boolean =>
+  name === 'Age' && (type === 'date' || type === 'string');
+
 /** A cell as text: numbers stay numbers, so that they sort. */
 export function cellValue(cell: unknown): string | number | undefined {
   if (cell === null || cell === undefined || cell === '') return undefined;

@@ -1,4 +1,5 @@
 import type { KindReference } from '@capstan/api';
+import { isNotFound } from '@capstan/client/browser';
 import type { KubeObject } from '@capstan/machinery/objects';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -11,7 +12,7 @@ import { Empty } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { useCanEach } from '../../modules/access/use-can.ts';
 import { textOf } from '../../modules/explorer/document.ts';
-import { groupFromPath } from '../../modules/explorer/kinds.ts';
+import { groupFromPath, kindsQuery, servedKind } from '../../modules/explorer/kinds.ts';
 import { ObjectEditor } from '../../modules/explorer/object-editor.tsx';
 import { kubeClient } from '../../modules/kube/client.ts';
 import { useLiveObject } from '../../modules/live/use-live.ts';
@@ -28,7 +29,10 @@ export function ObjectDetail() {
   const place = { workspace, namespace };
   const objects = kubeClient(workspace).resource<KubeObject>(kind).in(namespace);
   const navigate = useNavigate();
-  const [isAsked, setAsked] = useState(false);
+  const [asked, setAsked] = useState<'delete' | 'load'>();
+  const [isEdited, setEdited] = useState(false);
+  const kinds = useQuery(kindsQuery(workspace));
+  const verbs = servedKind(kinds.data, kind)?.verbs ?? [];
   // Read in full once; the live object only says when there is a newer one.
   const object = useQuery({
     queryKey: ['object', workspace, group, version, resource, namespace, name],
@@ -38,10 +42,18 @@ export function ObjectDetail() {
   const live = useLiveObject(kind, { ...place, name });
   const current = live.state === 'content' ? live.content?.metadata.resourceVersion : undefined;
   const isOld = object.data !== undefined && current !== undefined && current !== object.data.metadata.resourceVersion;
-  const [canUpdate, canDelete] = useCanEach(['update', 'delete'].map((verb) => ({ ...place, verb, kind, name })));
+  // Rights may name verbs that the kind does not have.
+  const [canUpdate, canDelete] = useCanEach(['update', 'delete'].map((verb) => ({ ...place, verb, kind, name }))).map(
+    (isAllowed, index) => isAllowed && verbs.includes(['update', 'delete'][index]!),
+  );
+  const isGone = live.state === 'content' && live.content === undefined && object.data !== undefined;
   const list = { workspace, group: parameters.group ?? '', version, resource };
   const leave = (): void => void navigate({ to: '/w/$workspace/api/$group/$version/$resource', params: list });
   const remove = useAction(() => objects.delete(name), { done: `${name} is deleted`, onDone: leave });
+  const load = (): void => {
+    setEdited(false);
+    void object.refetch();
+  };
   return (
     <Page
       title={name}
@@ -62,7 +74,11 @@ export function ObjectDetail() {
           {isOld && (
             <>
               <Status tone="warn" word="It has changed on the server" />
-              <Button variant="default" leftSection={<Icon name="retry" size={13} />} onClick={() => void object.refetch()}>
+              <Button
+                variant="default"
+                leftSection={<Icon name="retry" size={13} />}
+                onClick={() => (isEdited ? setAsked('load') : load())}
+              >
                 Load
               </Button>
             </>
@@ -72,7 +88,7 @@ export function ObjectDetail() {
               variant="default"
               leftSection={<Icon name="trash" size={13} />}
               loading={remove.isPending}
-              onClick={() => setAsked(true)}
+              onClick={() => setAsked('delete')}
             >
               Delete
             </Button>
@@ -80,8 +96,13 @@ export function ObjectDetail() {
         </>
       }
     >
-      {live.state === 'content' && live.content === undefined && object.data !== undefined ? (
-        <Empty icon="api" title={`${name} was deleted`} />
+      {isGone || isNotFound(object.error) ? (
+        <Empty icon="api" title={isGone ? `${name} was deleted` : `There is no object ${name} of the kind ${resource}`}>
+          <Link to="/w/$workspace/api/$group/$version/$resource" params={list}>
+            See all {resource}
+          </Link>
+          {' that there are, or create one from YAML.'}
+        </Empty>
       ) : (
         <AskedView of={object} what={resource}>
           {(content) => (
@@ -95,14 +116,26 @@ export function ObjectDetail() {
               write={(edited, dryRun) => objects.update(edited, { dryRun, fieldValidation: 'Strict', fieldManager: 'capstan-console' })}
               onWritten={() => {
                 toast('good', `${name} was saved`);
-                void object.refetch();
+                load();
               }}
+              onEdited={setEdited}
             />
           )}
         </AskedView>
       )}
-      {isAsked && (
-        <Confirm title={`Delete ${name}?`} action="Delete" typed={name} onConfirm={() => remove.mutate()} onClose={() => setAsked(false)}>
+      {asked === 'load' && (
+        <Confirm title="Load the object of the server?" action="Load" onConfirm={load} onClose={() => setAsked(undefined)}>
+          Your changes to the text are lost. Copy what you need before.
+        </Confirm>
+      )}
+      {asked === 'delete' && (
+        <Confirm
+          title={`Delete ${name}?`}
+          action="Delete"
+          typed={name}
+          onConfirm={() => remove.mutate()}
+          onClose={() => setAsked(undefined)}
+        >
           This deletes the object of the kind {resource}, and everything that belongs to it.
         </Confirm>
       )}

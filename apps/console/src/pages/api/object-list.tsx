@@ -2,13 +2,16 @@ import type { DiscoveredResource } from '@capstan/client/browser';
 import { TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Page } from '../../components/page.tsx';
 import { Empty } from '../../components/states.tsx';
-import { groupFromPath, kindsQuery } from '../../modules/explorer/kinds.ts';
-import { cellValue, type KubeTable, mostRows, readTable } from '../../modules/explorer/table.ts';
+import { useCan } from '../../modules/access/use-can.ts';
+import { groupFromPath, kindsQuery, servedKind } from '../../modules/explorer/kinds.ts';
+import { Refresher } from '../../modules/explorer/refresher.ts';
+import { cellValue, isAge, type KubeTable, mostRows, readTable } from '../../modules/explorer/table.ts';
+import { Age } from '../../modules/format/age.tsx';
 import { useLive } from '../../modules/live/use-live.ts';
 import { AskedView } from '../../modules/problems/views.tsx';
 
@@ -25,11 +28,15 @@ function useTableRows(workspace: string, type: DiscoveredResource | undefined) {
   const queryKey = useMemo(() => ['table', workspace, type?.group, type?.version, type?.resource], [workspace, type]);
   const table = useQuery({ queryKey, queryFn: () => readTable(workspace, type!), enabled: type !== undefined });
   const list = useLive(type?.verbs.includes('watch') ? type : undefined, { workspace });
+  const refresher = useRef<Refresher>(undefined);
   useEffect(() => {
-    if (list.state !== 'content') return;
-    const timer = setTimeout(() => void queries.invalidateQueries({ queryKey }), pauseFor(list.content.length));
-    return () => clearTimeout(timer);
-  }, [list, queries, queryKey]);
+    const made = new Refresher(() => queries.invalidateQueries({ queryKey }));
+    refresher.current = made;
+    return () => made[Symbol.dispose]();
+  }, [queries, queryKey]);
+  useEffect(() => {
+    if (list.state === 'content') refresher.current?.changed(pauseFor(list.content.length));
+  }, [list]);
   return table;
 }
 
@@ -58,6 +65,10 @@ function columnsOf(
       id: `${index} ${column.name}`,
       header: column.name,
       value: ({ cells }) => cellValue(cells[index]),
+      ...(isAge(column) && {
+        value: ({ object }: Row) => Date.parse(object.metadata.creationTimestamp ?? ''),
+        cell: ({ object }: Row) => <Age of={object.metadata.creationTimestamp} />,
+      }),
       ...((column.priority ?? 0) > 0 && { wideOnly: true }),
       ...(/message|reason|description/i.test(column.name) && { grow: true }),
     }),
@@ -76,15 +87,42 @@ function columnsOf(
   return [name, ...(isNamespaced ? [namespace] : []), ...others];
 }
 
+interface NextStepProps {
+  readonly workspace: string;
+  readonly isSearch: boolean;
+  readonly mayCreate: boolean;
+}
+
+/** The first thing to do where no object is shown. */
+function NextStep({ workspace, isSearch, mayCreate }: NextStepProps) {
+  if (isSearch) return 'Search for a part of a name, of a namespace or of another cell.';
+  if (!mayCreate) return 'They appear here as soon as somebody creates one.';
+  return (
+    <>
+      <Link to="/w/$workspace/api/new" params={{ workspace }}>
+        Create one from YAML
+      </Link>
+      , or with kubectl apply.
+    </>
+  );
+}
+
 /** The objects of one kind, as kubectl prints them. */
 export function ObjectList() {
   const { workspace = '', group = '', version = '', resource = '' } = useParams({ strict: false });
   const navigate = useNavigate();
   const kinds = useQuery(kindsQuery(workspace));
-  const type = kinds.data?.find((one) => one.group === groupFromPath(group) && one.version === version && one.resource === resource);
+  const type = servedKind(kinds.data, { group: groupFromPath(group), version, resource });
   const table = useTableRows(workspace, type);
   const [query, setQuery] = useState('');
   const isNamespaced = type?.namespaced === true;
+  const canCreate = useCan({
+    workspace,
+    ...(isNamespaced && { namespace: 'default' }),
+    verb: 'create',
+    kind: { group: groupFromPath(group), resource },
+  });
+  const mayCreate = canCreate && type?.verbs.includes('create') === true;
   const columns = useMemo(
     () => columnsOf(table.data, { workspace, group, version, resource, isNamespaced }),
     [table.data, workspace, group, version, resource, isNamespaced],
@@ -113,7 +151,12 @@ export function ObjectList() {
       }
     >
       {kinds.data !== undefined && type === undefined ? (
-        <Empty icon="api" title={`${workspace} has no ${resource} in ${group}/${version}`} />
+        <Empty icon="api" title={`${workspace} has no ${resource} in ${group}/${version}`}>
+          <Link to="/w/$workspace/api" params={{ workspace }}>
+            See the kinds that it has
+          </Link>
+          {', switch to another workspace, or add the kind with capstan bind.'}
+        </Empty>
       ) : (
         <AskedView of={{ data: table.data, error, refetch: table.refetch }} what={resource}>
           {({ rows }) => {
@@ -122,7 +165,7 @@ export function ObjectList() {
             );
             return shown.length === 0 ? (
               <Empty icon="api" title={wanted === '' ? `There are no ${resource} here` : `Nothing matches “${query}”`}>
-                {wanted === '' && 'Create one from YAML, or with kubectl apply.'}
+                <NextStep workspace={workspace} isSearch={wanted !== ''} mayCreate={mayCreate} />
               </Empty>
             ) : (
               <>
