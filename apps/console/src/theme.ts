@@ -7,7 +7,10 @@ export const theme = createTheme({
   cursorType: 'pointer',
   components: {
     Modal: Modal.extend({ defaultProps: { transitionProps: { duration: 90 } } }),
-    Tooltip: Tooltip.extend({ defaultProps: { openDelay: 300, transitionProps: { duration: 80 } } }),
+    // Also for people who have no pointer to hover with.
+    Tooltip: Tooltip.extend({
+      defaultProps: { events: { hover: true, focus: true, touch: true }, openDelay: 300, transitionProps: { duration: 80 } },
+    }),
     Button: { defaultProps: { size: 'xs' } },
     TextInput: { defaultProps: { size: 'sm' } },
     Select: { defaultProps: { size: 'sm', comboboxProps: { transitionProps: { duration: 80 } } } },

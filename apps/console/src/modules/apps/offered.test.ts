@@ -1,6 +1,6 @@
 import type { AppInstance } from '@capstan/api';
 import { expect, test } from 'vitest';
-import { offeredActions, refusedActions } from './offered.ts';
+import { needsApp, offeredActions, refusedActions } from './offered.ts';
 
 const instance = {
   status: {
@@ -24,4 +24,8 @@ test('operations on members and on the instance are apart', () => {
 
 test('refusals that the page shows in another way make no button', () => {
   expect(refusedActions(instance, undefined).map(({ action }) => action)).toEqual(['restore']);
+});
+
+test('only the app knows the parameters of its own operations', () => {
+  expect(['retry', 'repair', 'drain', 'snapshot'].filter(needsApp)).toEqual(['drain', 'snapshot']);
 });

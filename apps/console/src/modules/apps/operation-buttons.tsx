@@ -8,7 +8,7 @@ import { sentence } from '../format/format.ts';
 import { useLiveObject } from '../live/use-live.ts';
 import { useAction } from '../toasts/use-action.ts';
 import { beginOperation } from './actions.ts';
-import { offeredActions, refusedActions } from './offered.ts';
+import { needsApp, offeredActions, refusedActions } from './offered.ts';
 import { faultsIn, initialValues, objectOf, schemaFields } from './schema.ts';
 import { SchemaFields } from './schema-fields.tsx';
 
@@ -26,6 +26,7 @@ export function OperationButtons({ workspace, instance, member }: OperationButto
   const canOperate = useCan({ workspace, namespace, verb: 'create', kind: appOperationKind });
   const [asked, setAsked] = useState<AllowedAction>();
   const operations = app.state === 'content' ? (app.content?.spec.operations ?? []) : [];
+  const isKnown = ({ action }: AllowedAction): boolean => !needsApp(action) || operations.some(({ name: known }) => known === action);
   const begin = useAction(
     ({ action }: AllowedAction) => beginOperation({ workspace, namespace }, { instance: name, type: action, member }),
     { done: ({ title }) => `${title}: requested` },
@@ -35,7 +36,11 @@ export function OperationButtons({ workspace, instance, member }: OperationButto
     if (action.isDestructive || hasFields) setAsked(action);
     else begin.mutate(action);
   };
-  const [offered, refused] = [offeredActions(instance, member), refusedActions(instance, member)];
+  const all = offeredActions(instance, member);
+  // Until the app is there, nobody knows which parameters its operations have.
+  const isWaiting = app.state === 'loading';
+  const offered = all.filter((action) => isWaiting || isKnown(action));
+  const refused = [...refusedActions(instance, member), ...all.filter((action) => !offered.includes(action)).map(withoutApp)];
   if (!canOperate || offered.length + refused.length === 0) return null;
   return (
     <div className={form['buttons']}>
@@ -46,6 +51,7 @@ export function OperationButtons({ workspace, instance, member }: OperationButto
           size="compact-sm"
           onClick={() => press(action)}
           disabled={begin.isPending}
+          loading={isWaiting && needsApp(action.action)}
           {...(action.isDestructive && { c: 'var(--bad)' })}
         >
           {action.title}
@@ -66,6 +72,14 @@ export function OperationButtons({ workspace, instance, member }: OperationButto
     </div>
   );
 }
+
+/** The app was removed from the catalog, or may not be read. */
+const withoutApp = ({ action, member }: AllowedAction): AppConstraint => ({
+  action,
+  reason: 'AppUnknown',
+  message: 'its parameters are not known, because the app cannot be read in the catalog',
+  ...(member !== undefined && { member }),
+});
 
 type Operation = NonNullable<App['spec']['operations']>[number];
 
