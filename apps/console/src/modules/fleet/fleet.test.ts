@@ -62,7 +62,7 @@ describe('the map', () => {
     gpu('1'),
     gpu('2'),
     gpu('3', 'Failed'),
-    gpu('4', 'Healthy', { mode: 'enabled', devices: [{ uuid: 'mig-4' }] }),
+    gpu('4', 'Healthy', { mode: 'enabled', devices: ['mig-3', 'mig-4'].map((uuid) => ({ uuid, profile: '3g.40gb' })) }),
     gpu('5', 'Degraded'),
   ];
   const cells = cellsOf(node({ status: { gpus } }), booking, new Map([['1', { utilization: 0.5, memoryUsed: 2 ** 30 }]]));
@@ -70,6 +70,12 @@ describe('the map', () => {
   test('shows what each GPU does', () =>
     expect(cells.cells.map(({ state }) => state)).toEqual(['free', 'booked', 'cleaning', 'failed', 'booked', 'degraded']));
   test('says who has it', () => expect(cells.cells[1]?.text).toBe('GPU 1 · H200 · train in root:main · 50% · 1 GiB'));
+  test('says who has each instance of a divided one', () =>
+    expect(cells.cells[4]?.text).toBe('GPU 4 · H200 · 3g.40gb: free, 3g.40gb: train in root:main'));
+  test('says that one that is not healthy has an owner', () => {
+    const [cell] = cellsOf(node({ status: { gpus: [gpu('1', 'Failed')] } }), booking, new Map()).cells;
+    expect(cell).toMatchObject({ state: 'failed', owner: 'train in root:main' });
+  });
   test('adds up', () => expect(totalsOf([cells])).toEqual({ gpus: 6, booked: 2, free: 1, broken: 3, utilization: 0.5 }));
 });
 

@@ -22,7 +22,9 @@ export function useFleet(): Followed<readonly NodeCells[]> {
   const readings = useReadings();
   return useMemo(() => {
     if (nodes.state !== 'content') return nodes;
-    const byNode = new Map(bookings.state === 'content' ? bookings.content.map((booking) => [booking.metadata.name, booking]) : []);
+    // Without its bookings, a fleet would look free.
+    if (bookings.state !== 'content') return bookings;
+    const byNode = new Map(bookings.content.map((booking) => [booking.metadata.name, booking]));
     const content = nodes.content.map((node) => cellsOf(node, byNode.get(node.metadata.name), readings));
     return {
       state: 'content',

@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Note } from '../../components/states.tsx';
 import { Status, type Tone } from '../../components/status.tsx';
-import type { NodeCells } from '../../modules/fleet/cells.ts';
+import type { Cell, NodeCells } from '../../modules/fleet/cells.ts';
 import type { Reading } from '../../modules/fleet/readings.ts';
 import { useReadings } from '../../modules/fleet/use-fleet.ts';
 import { bytes, percent } from '../../modules/format/format.ts';
@@ -13,8 +13,14 @@ const tones: Readonly<Record<string, Tone>> = { Healthy: 'good', Degraded: 'warn
 interface GpuRow {
   readonly index: number;
   readonly gpu: NodeGpu;
-  readonly owner: string | undefined;
+  readonly cell: Cell;
   readonly reading: Reading;
+}
+
+/** Nobody gets a GPU that is not healthy, so such a one is not free. */
+function ownerWords({ gpu, cell }: GpuRow): string {
+  if (gpu.health.state === 'Healthy') return cell.owner;
+  return [cell.owner === 'free' ? '' : cell.owner, gpu.health.message].filter(Boolean).join(' · ');
 }
 
 const columns: readonly Column<GpuRow>[] = [
@@ -63,7 +69,7 @@ const columns: readonly Column<GpuRow>[] = [
   {
     id: 'owner',
     header: 'Booked by',
-    value: ({ owner, gpu }) => (gpu.health.state === 'Healthy' ? (owner ?? 'free') : gpu.health.message),
+    value: ownerWords,
     grow: true,
   },
 ];
@@ -73,11 +79,9 @@ export function NodeGpus({ cells }: { readonly cells: NodeCells }) {
   const readings = useReadings();
   const rows = useMemo(
     () =>
-      (cells.node.status?.gpus ?? []).map((gpu, index): GpuRow => {
-        const entry = cells.entries.find(({ devices }) => devices.includes(gpu.uuid));
-        const owner = entry && `${entry.allocation.path ?? entry.allocation.cluster} · ${entry.allocation.name}`;
-        return { index, gpu, owner, reading: readings.get(gpu.uuid) ?? {} };
-      }),
+      (cells.node.status?.gpus ?? []).map(
+        (gpu, index): GpuRow => ({ index, gpu, cell: cells.cells[index]!, reading: readings.get(gpu.uuid) ?? {} }),
+      ),
     [cells, readings],
   );
   return rows.length === 0 ? (
