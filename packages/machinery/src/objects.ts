@@ -1,6 +1,7 @@
 /**
  * The part of the package that runs anywhere, browsers included: it compiles without Node's types.
  */
+export { Backoff, type BackoffLimits, type BackoffOptions, backoffAfter } from './backoff/backoff.ts';
 export * from './json.ts';
 export { type GroupVersion, parseApiVersion } from './meta/group-version.ts';
 export { sameJson } from './meta/same-json.ts';

@@ -71,7 +71,7 @@ export function DataTable<T extends object>({ label, columns, rows, idOf, sortBy
     overscan: 12,
   });
   const drawn = isVirtual ? virtual.getVirtualItems() : [];
-  const visible = isVirtual ? drawn.map(({ index }) => sorted[index]!) : sorted;
+  const visible = isVirtual ? drawn.map(({ index }) => ({ row: sorted[index]!, index })) : sorted.map((row, index) => ({ row, index }));
   const before = drawn[0]?.start ?? 0;
   const after = isVirtual ? virtual.getTotalSize() - (drawn.at(-1)?.end ?? 0) : 0;
   const byId = new Map(columns.map((column) => [column.id, column]));
@@ -80,10 +80,10 @@ export function DataTable<T extends object>({ label, columns, rows, idOf, sortBy
 
   return (
     <div ref={scroller} className={styles['scroller']} data-virtual={isVirtual || undefined}>
-      <table className={styles['table']} aria-label={label} aria-rowcount={sorted.length + 1}>
+      <table className={styles['table']} aria-label={label} {...(isVirtual && { 'aria-rowcount': sorted.length + 1 })}>
         <thead>
           {table.getHeaderGroups().map((group) => (
-            <tr key={group.id}>
+            <tr key={group.id} aria-rowindex={isVirtual ? 1 : undefined}>
               {group.headers
                 .filter(({ id }) => id !== below?.id)
                 .map(({ id, column }) => {
@@ -114,8 +114,16 @@ export function DataTable<T extends object>({ label, columns, rows, idOf, sortBy
         </thead>
         <tbody>
           {before > 0 && <tr style={{ height: before }} />}
-          {visible.map((row) => (
-            <Row key={row.id} row={row.original as T} columns={beside} below={below} onOpen={onOpen} />
+          {visible.map(({ row, index }) => (
+            <Row
+              key={row.id}
+              row={row.original as T}
+              // The header is the first one. If all rows are in the document, they need no numbers.
+              position={isVirtual ? index + 2 : undefined}
+              columns={beside}
+              below={below}
+              onOpen={onOpen}
+            />
           ))}
           {after > 0 && <tr style={{ height: after }} />}
         </tbody>
@@ -126,6 +134,7 @@ export function DataTable<T extends object>({ label, columns, rows, idOf, sortBy
 
 interface RowProps<T> {
   readonly row: T;
+  readonly position: number | undefined;
   readonly columns: readonly Column<T>[];
   /** The column that has a line of its own. */
   readonly below: Column<T> | undefined;
@@ -133,8 +142,9 @@ interface RowProps<T> {
 }
 
 /** A click anywhere opens the row; with the keyboard, the link in its first cell does. */
-function Row<T extends object>({ row, columns, below, onOpen }: RowProps<T>) {
+function Row<T extends object>({ row, position, columns, below, onOpen }: RowProps<T>) {
   const common = {
+    'aria-rowindex': position,
     'data-open': onOpen === undefined ? undefined : true,
     onClick: (event: MouseEvent<HTMLTableRowElement>) => {
       if (onOpen === undefined || (event.target as Element).closest('a, button, input, label') !== null) return;

@@ -1,6 +1,6 @@
 import type { Allocation } from '@capstan/api';
 import { expect, test } from 'vitest';
-import { byTurn, isWaiting, ownerOf, partsOf, stateOf } from './state.ts';
+import { byTurn, ownerOf, partsOf, standingOf, stateOf } from './state.ts';
 
 const allocation = (name: string, { status, metadata, spec }: { status?: object; metadata?: object; spec?: object } = {}): Allocation =>
   ({
@@ -12,10 +12,17 @@ const allocation = (name: string, { status, metadata, spec }: { status?: object;
   }) as unknown as Allocation;
 
 test('an order waits until it is granted', () => {
-  expect(isWaiting(allocation('a'))).toBe(true);
+  expect(standingOf(allocation('a'))).toBe('waiting');
   expect(stateOf(allocation('a', { status: { phase: 'Active' } }))).toMatchObject({ word: 'Active', tone: 'good' });
   expect(stateOf(allocation('a', { metadata: { deletionTimestamp: 'now' }, status: { phase: 'Active' } })).word).toBe('Releasing');
 });
+
+test.each([
+  ['active', { status: { phase: 'Active' } }, 'granted'],
+  ['failed', { status: { phase: 'Failed' } }, 'over'],
+  ['being released', { status: { phase: 'Releasing' } }, 'over'],
+  ['being deleted', { metadata: { deletionTimestamp: 'now' }, status: { phase: 'Active' } }, 'over'],
+])('an order that is %s does not count as another', (_what, patch, standing) => expect(standingOf(allocation('a', patch))).toBe(standing));
 
 test('names its nodes and who ordered it', () => {
   const parts = [

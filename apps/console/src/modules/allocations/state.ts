@@ -15,7 +15,14 @@ export function stateOf({ metadata, status }: Allocation): AllocationState {
   return { tone, word: phase === 'Pending' ? 'Waiting' : phase, reason: message };
 }
 
-export const isWaiting = (allocation: Allocation): boolean => stateOf(allocation).word === 'Waiting';
+/** Waiting: in the queue. Granted: it has its devices. Over: it gives them back, or will never have any. */
+export type AllocationStanding = 'waiting' | 'granted' | 'over';
+
+export function standingOf(allocation: Allocation): AllocationStanding {
+  const { word } = stateOf(allocation);
+  if (word === 'Waiting') return 'waiting';
+  return word === 'Active' ? 'granted' : 'over';
+}
 
 /** Its nodes and the number of their GPUs: `gpu-1 (4 GPUs)`. */
 export function partsOf({ status }: Allocation): string {

@@ -22,7 +22,8 @@ interface LogViewProps {
 
 /** The output of a program, live. */
 export function LogView({ source, name, options, missing = 'It appears here as soon as the program has started.' }: LogViewProps) {
-  const logs = useLogs(source);
+  const [attempt, setAttempt] = useState(0);
+  const logs = useLogs({ ...source, run: `${source.run} ${attempt}` });
   switch (logs.state) {
     case 'loading':
       return <Loading what="Reading the output" />;
@@ -35,7 +36,8 @@ export function LogView({ source, name, options, missing = 'It appears here as s
         <Failure
           title="The output cannot be read"
           detail={logs.message}
-          next="It may be there again in a moment. Open this tab again to try."
+          next="It may be there again in a moment."
+          onRetry={() => setAttempt(attempt + 1)}
         />
       );
     case 'content':

@@ -1,4 +1,5 @@
 import { followLines, isNotFound } from '@capstan/client/browser';
+import { Backoff } from '@capstan/machinery/objects';
 import { useEffect, useRef, useState } from 'react';
 import { clientUnder } from '../kube/client.ts';
 import { messageOf } from '../toasts/toasts.ts';
@@ -23,8 +24,8 @@ export type LogState =
 const frame = 80;
 const silence = 24 * 3_600_000;
 
-/** In milliseconds: the pause before a stream that was cut begins again. */
-const pause = 2000;
+/** In milliseconds: the pause before a stream that was cut begins again, and the longest while there is no output yet. */
+const pauses = { base: 2000, max: 30_000 };
 
 /** Reads an output and follows it until the component goes. A stream that is cut while the program runs begins again where it was, or, if its lines have no times, at the beginning. */
 export function useLogs(source: LogSource): LogState {
@@ -52,12 +53,14 @@ export function useLogs(source: LogSource): LogState {
     const soon = (): void => void (timer ??= setTimeout(show, frame));
     const onOpen = (): void => {
       isOpen = true;
+      backoff.reset();
       soon();
     };
     const onLine = (line: string): void => {
       waiting.push(line);
       soon();
     };
+    const backoff = new Backoff(pauses);
     const read = async (): Promise<void> => {
       while (!stop.signal.aborted) {
         try {
@@ -78,7 +81,7 @@ export function useLogs(source: LogSource): LogState {
           }
           if (!latest.current.isRunning) break;
         }
-        await new Promise((resolve) => setTimeout(resolve, pause));
+        await new Promise((resolve) => setTimeout(resolve, backoff.next()));
         after = buffer.lastTime;
         if (after === '') buffer = new LogBuffer();
       }

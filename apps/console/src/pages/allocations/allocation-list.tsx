@@ -9,7 +9,7 @@ import { Empty, Note } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { useCan } from '../../modules/access/use-can.ts';
 import { Limits } from '../../modules/allocations/limits.tsx';
-import { byTurn, isWaiting, ownerOf, partsOf, stateOf } from '../../modules/allocations/state.ts';
+import { byTurn, ownerOf, partsOf, standingOf, stateOf } from '../../modules/allocations/state.ts';
 import { Age } from '../../modules/format/age.tsx';
 import { sentence } from '../../modules/format/format.ts';
 import { useLive } from '../../modules/live/use-live.ts';
@@ -85,8 +85,7 @@ export function AllocationList() {
     [workspace],
   );
   const all = useMemo(() => (allocations.state === 'content' ? [...allocations.content].sort(byTurn) : []), [allocations]);
-  const waiting = all.filter(isWaiting);
-  const granted = all.filter((one) => !isWaiting(one));
+  const { waiting = [], granted = [], over = [] } = Object.groupBy(all, standingOf);
   const order = canCreate && (
     <Button variant="default" leftSection={<Icon name="plus" size={13} />} onClick={() => setOrdering(true)}>
       Order GPUs
@@ -121,6 +120,15 @@ export function AllocationList() {
                   <DataTable label="Orders with devices" columns={columns.granted} rows={granted} idOf={idOf} />
                 )}
               </Section>
+              {over.length > 0 && (
+                <Section
+                  title="Ended"
+                  count={over.length}
+                  note="They give their devices back, or will get none: delete those that failed, and order again."
+                >
+                  <DataTable label="Orders that have ended" columns={columns.waiting} rows={over} idOf={idOf} />
+                </Section>
+              )}
             </>
           )
         }
