@@ -1,4 +1,14 @@
-import { type AppInstance, type AppOperation, appInstanceKind, appOperationKind, appPreviewAnnotation, newObject } from '@capstan/api';
+import {
+  type AppInstance,
+  type AppOperation,
+  type AppOperationStatus,
+  type AppStep,
+  appInstanceKind,
+  appOperationKind,
+  appPreviewAnnotation,
+  finalOperationStates,
+  newObject,
+} from '@capstan/api';
 import { isNotFound } from '@capstan/client/browser';
 import type { JsonObject } from '@capstan/machinery/objects';
 import { kubeClient } from '../kube/client.ts';
@@ -26,10 +36,12 @@ export interface OperationRequest {
   readonly member?: string | undefined;
   readonly parameters?: JsonObject;
   readonly dryRun?: boolean;
+  /** How many steps of a plan come before the first that is shown. */
+  readonly skipSteps?: number;
 }
 
 export function beginOperation(place: AppPlace, request: OperationRequest): Promise<AppOperation> {
-  const { instance, type, member, parameters = {}, dryRun = false } = request;
+  const { instance, type, member, parameters = {}, dryRun = false, skipSteps = 0 } = request;
   const metadata = { generateName: `${instance}-${dryRun ? 'plan' : type}-`, namespace: place.namespace };
   const spec = {
     instance,
@@ -37,6 +49,7 @@ export function beginOperation(place: AppPlace, request: OperationRequest): Prom
     dryRun,
     cancelled: false,
     ...(member !== undefined && { member }),
+    ...(skipSteps > 0 && { skipSteps }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
   };
   return operationsIn(place).create(newObject(appOperationKind, { metadata, spec }) as AppOperation);
@@ -61,6 +74,39 @@ export async function planDeployment(place: AppPlace, { name, app, version, plac
     await dropPlan(place, name).catch(() => {});
     throw error;
   }
+}
+
+/** In milliseconds: how long a part of a plan may take. */
+const planTime = 60_000;
+
+/** The next steps of a plan that has more than its operation has room for. */
+export async function planRest(
+  place: AppPlace,
+  { instance, skipSteps }: { readonly instance: string; readonly skipSteps: number },
+): Promise<readonly AppStep[]> {
+  const { metadata } = await beginOperation(place, { instance, type: 'deploy', dryRun: true, skipSteps });
+  try {
+    const { state, steps = [], message } = await untilPlanned(place, metadata);
+    if (state !== 'succeeded') throw new Error(message ?? 'The plan has failed.');
+    return steps;
+  } finally {
+    await operationsIn(place)
+      .delete(metadata.name!)
+      .catch(() => {});
+  }
+}
+
+async function untilPlanned(place: AppPlace, { name, resourceVersion }: AppOperation['metadata']): Promise<AppOperationStatus> {
+  const signal = AbortSignal.timeout(planTime);
+  const changes = operationsIn(place).watch({ fieldSelector: `metadata.name=${name}`, resourceVersion: resourceVersion!, signal });
+  try {
+    for await (const { type, object } of changes)
+      if (type !== 'BOOKMARK' && object.status !== undefined && finalOperationStates.has(object.status.state ?? 'pending'))
+        return object.status;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  throw new Error('The plan was not made in time. Try again in a moment.');
 }
 
 /** Turns a preview into an instance that the platform deploys. */

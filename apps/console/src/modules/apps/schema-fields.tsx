@@ -2,6 +2,7 @@ import { type Allocation, allocationKind } from '@capstan/api';
 import { Checkbox, MultiSelect, Select, TagsInput, Textarea, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import form from '../../components/form.module.css';
+import { mostOptions } from '../../components/most-options.ts';
 import { ownerOf, partsOf } from '../allocations/state.ts';
 import { useLive } from '../live/use-live.ts';
 import type { FieldFaults, FieldValue, FieldValues, SchemaField } from './schema.ts';
@@ -72,6 +73,7 @@ function Field({ field: { label, description, isRequired, input }, value, fault,
           placeholder={isRequired ? 'Choose an allocation' : 'None'}
           clearable={!isRequired}
           searchable
+          limit={mostOptions}
           onChange={(next) => onChange(next ?? '')}
         />
       );
@@ -83,6 +85,7 @@ function Field({ field: { label, description, isRequired, input }, value, fault,
           value={texts}
           placeholder={texts.length === 0 ? 'Choose allocations' : ''}
           searchable
+          limit={mostOptions}
           clearable
           onChange={onChange}
         />

@@ -1,5 +1,7 @@
 import type { AppStep } from '@capstan/api';
 import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { LongList } from '../../components/long-list.tsx';
 import { Status } from '../../components/status.tsx';
 import { since } from '../format/format.ts';
 import { useNow } from '../format/use-now.ts';
@@ -11,15 +13,29 @@ interface StepListProps {
   /** A plan has no states yet. */
   readonly isPlan?: boolean;
   /** The name of the output of a step in addresses; undefined if it may not be read. */
-  readonly outputOf?: (step: AppStep) => string | undefined;
+  readonly outputOf?: OutputOf;
 }
+
+type OutputOf = (step: AppStep) => string | undefined;
 
 /** The steps of an operation. Those of one stage run side by side. */
 export function StepList({ steps, isPlan = false, outputOf }: StepListProps) {
-  const stages = [...Map.groupBy(steps, ({ stage }) => stage)].sort(([one], [other]) => one - other);
+  const inOrder = useMemo(() => steps.toSorted((one, other) => one.stage - other.stage), [steps]);
+  return (
+    <LongList of={inOrder} what="steps">
+      {(shown) => <Stages steps={shown} isPlan={isPlan} outputOf={outputOf} />}
+    </LongList>
+  );
+}
+
+function Stages({
+  steps,
+  isPlan,
+  outputOf,
+}: Pick<StepListProps, 'steps'> & { readonly isPlan: boolean; readonly outputOf: OutputOf | undefined }) {
   return (
     <ol className={styles['stages']}>
-      {stages.map(([stage, group], index) => (
+      {[...Map.groupBy(steps, ({ stage }) => stage)].map(([stage, group], index) => (
         <li key={stage} className={styles['stage']}>
           <span className={styles['number']}>{index + 1}</span>
           <ul className={styles['steps']}>

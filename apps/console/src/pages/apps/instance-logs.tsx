@@ -1,6 +1,7 @@
 import type { AppInstance, AppOperation } from '@capstan/api';
 import { Select } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { mostOptions } from '../../components/most-options.ts';
 import { Empty } from '../../components/states.tsx';
 import { operationFace, stepFace } from '../../modules/apps/state.ts';
 import { chosenOutput, outputsOf, type StepOutput } from '../../modules/apps/step-outputs.ts';
@@ -56,6 +57,7 @@ function StepChoice({ outputs, chosen }: { readonly outputs: readonly StepOutput
       value={chosen.id}
       allowDeselect={false}
       searchable
+      limit={mostOptions}
       maw={560}
       onChange={(id) => void navigate({ to: '.', search: { tab: 'logs', ...(id !== null && { step: id }) }, replace: true })}
     />

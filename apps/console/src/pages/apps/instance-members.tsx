@@ -1,4 +1,5 @@
 import type { AppInstance, AppMember } from '@capstan/api';
+import { LongList } from '../../components/long-list.tsx';
 import { Facts } from '../../components/page.tsx';
 import { Empty } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
@@ -26,11 +27,15 @@ export function InstanceMembers(props: MembersProps) {
             They appear when the platform begins the deployment.
           </Empty>
         ) : (
-          <ul className={styles['cards']}>
-            {all.map((member) => (
-              <Member key={member.metadata.name} {...props} member={member} />
-            ))}
-          </ul>
+          <LongList of={all} what="members">
+            {(shown) => (
+              <ul className={styles['cards']}>
+                {shown.map((member) => (
+                  <Member key={member.metadata.name} {...props} member={member} />
+                ))}
+              </ul>
+            )}
+          </LongList>
         )
       }
     </FollowedView>

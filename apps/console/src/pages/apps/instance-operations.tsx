@@ -1,4 +1,6 @@
 import type { AppInstance, AppOperation } from '@capstan/api';
+import { useState } from 'react';
+import { LongList } from '../../components/long-list.tsx';
 import { Empty } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { ProblemList } from '../../modules/apps/problem-list.tsx';
@@ -29,11 +31,15 @@ export function InstanceOperations({ canReadOutput, ...props }: InstanceOperatio
             The platform begins one when it deploys the instance.
           </Empty>
         ) : (
-          <div className={styles['cards']}>
-            {all.map((operation, index) => (
-              <Operation key={operation.metadata.uid} operation={operation} isOpen={index === 0} canReadOutput={canReadOutput} />
-            ))}
-          </div>
+          <LongList of={all} what="operations">
+            {(shown) => (
+              <div className={styles['cards']}>
+                {shown.map((operation, index) => (
+                  <Operation key={operation.metadata.uid} operation={operation} isOpen={index === 0} canReadOutput={canReadOutput} />
+                ))}
+              </div>
+            )}
+          </LongList>
         )
       }
     </FollowedView>
@@ -48,9 +54,10 @@ interface OperationProps {
 
 function Operation({ operation, isOpen, canReadOutput }: OperationProps) {
   const { spec, status, metadata } = operation;
-  const { state, steps = [], errors = [], message, progress, instructions } = status ?? {};
+  const { state, progress } = status ?? {};
+  const [isShown, setShown] = useState(isOpen);
   return (
-    <details className={styles['card']} open={isOpen}>
+    <details className={styles['card']} open={isOpen} onToggle={(event) => setShown(event.currentTarget.open)}>
       <summary>
         <span className={styles['name']}>
           {sentence(spec.type)}
@@ -66,15 +73,23 @@ function Operation({ operation, isOpen, canReadOutput }: OperationProps) {
           <Age of={metadata.creationTimestamp} /> ago
         </span>
       </summary>
-      <div className={styles['body']}>
-        {message !== undefined && message !== '' && <span className={styles['soft']}>{sentence(message)}</span>}
-        {instructions !== undefined && <span>{instructions}</span>}
-        {errors.length > 0 && <ProblemList problems={errors} nextRetry={state === 'retrying' ? 'as its steps say' : undefined} />}
-        {steps.length > 0 && (
-          <StepList steps={steps} isPlan={spec.dryRun} outputOf={(step) => (canReadOutput ? outputId(operation, step) : undefined)} />
-        )}
-      </div>
+      {isShown && <OperationBody operation={operation} canReadOutput={canReadOutput} />}
     </details>
+  );
+}
+
+function OperationBody({ operation, canReadOutput }: Omit<OperationProps, 'isOpen'>) {
+  const { spec, status } = operation;
+  const { state, steps = [], errors = [], message, instructions } = status ?? {};
+  return (
+    <div className={styles['body']}>
+      {message !== undefined && message !== '' && <span className={styles['soft']}>{sentence(message)}</span>}
+      {instructions !== undefined && <span>{instructions}</span>}
+      {errors.length > 0 && <ProblemList problems={errors} nextRetry={state === 'retrying' ? 'as its steps say' : undefined} />}
+      {steps.length > 0 && (
+        <StepList steps={steps} isPlan={spec.dryRun} outputOf={(step) => (canReadOutput ? outputId(operation, step) : undefined)} />
+      )}
+    </div>
   );
 }
 

@@ -1,10 +1,11 @@
-import { type AppOperationStatus, appOperationKind, finalOperationStates } from '@capstan/api';
+import { type AppOperationStatus, type AppStep, appOperationKind, finalOperationStates } from '@capstan/api';
 import { Button } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import form from '../../components/form.module.css';
 import { Section } from '../../components/page.tsx';
 import { Empty, Loading } from '../../components/states.tsx';
-import { type AppPlace, deployPlanned, dropPlan } from '../../modules/apps/actions.ts';
+import { type AppPlace, deployPlanned, dropPlan, planRest } from '../../modules/apps/actions.ts';
 import { ProblemList } from '../../modules/apps/problem-list.tsx';
 import { StepList } from '../../modules/apps/step-list.tsx';
 import { count, sentence } from '../../modules/format/format.ts';
@@ -43,7 +44,7 @@ export function PlanView({ workspace, namespace, instance, operation, onBack }: 
         const isPlanned = finalOperationStates.has(state);
         return (
           <div className={styles['plan']}>
-            {isPlanned ? <Plan status={content?.status ?? {}} /> : <Loading what={`Planning ${instance}`} />}
+            {isPlanned ? <Plan {...place} instance={instance} status={content?.status ?? {}} /> : <Loading what={`Planning ${instance}`} />}
             <div className={form['buttons']}>
               {state === 'succeeded' && (
                 <Button size="sm" loading={isLeaving} onClick={() => deploy.mutate()}>
@@ -61,7 +62,13 @@ export function PlanView({ workspace, namespace, instance, operation, onBack }: 
   );
 }
 
-function Plan({ status: { state, steps = [], errors = [], message } }: { readonly status: AppOperationStatus }) {
+interface PlanProps extends AppPlace {
+  readonly instance: string;
+  readonly status: AppOperationStatus;
+}
+
+function Plan({ instance, status, ...place }: PlanProps) {
+  const { state, steps = [], errors = [], message, progress } = status;
   if (state !== 'succeeded')
     return (
       <Section title="It cannot be deployed like this">
@@ -72,9 +79,42 @@ function Plan({ status: { state, steps = [], errors = [], message } }: { readonl
         )}
       </Section>
     );
+  const all = Math.max(steps.length, progress?.total ?? 0);
   return (
-    <Section title="Plan" note={`${count(steps.length, 'step')}. Steps beside one number run side by side. Nothing was done yet.`}>
+    <Section title="Plan" note={`${count(all, 'step')}. Steps beside one number run side by side. Nothing was done yet.`}>
       <StepList steps={steps} isPlan />
+      {steps.length < all && <RestOfPlan {...place} instance={instance} shown={steps.length} all={all} />}
     </Section>
+  );
+}
+
+interface RestProps extends AppPlace {
+  readonly instance: string;
+  /** How many steps are shown already. */
+  readonly shown: number;
+  readonly all: number;
+}
+
+/** An operation has room for a part of a long plan, so the steps after it are planned when somebody wants to see them. */
+function RestOfPlan({ instance, shown, all, ...place }: RestProps) {
+  const [steps, setSteps] = useState<readonly AppStep[]>();
+  const plan = useAction(async () => setSteps(await planRest(place, { instance, skipSteps: shown })));
+  if (steps === undefined)
+    return (
+      <div className={form['buttons']}>
+        <Button variant="default" loading={plan.isPending} onClick={() => plan.mutate()}>
+          Plan the steps after these
+        </Button>
+        <span className={form['hint']}>
+          The first {shown.toLocaleString('en')} of {count(all, 'step')} are planned here.
+        </span>
+      </div>
+    );
+  const known = shown + steps.length;
+  return (
+    <>
+      <StepList steps={steps} isPlan />
+      {steps.length > 0 && known < all && <RestOfPlan {...place} instance={instance} shown={known} all={all} />}
+    </>
   );
 }

@@ -1,6 +1,7 @@
 import { gpuStorageKind } from '@capstan/api';
 import { Checkbox, Select, TextInput } from '@mantine/core';
 import form from '../../components/form.module.css';
+import { mostOptions } from '../../components/most-options.ts';
 import { Rows } from '../../components/rows.tsx';
 import { useLive } from '../../modules/live/use-live.ts';
 import type { UnitFields } from './unit-fields.ts';
@@ -111,7 +112,14 @@ function Mounts({ workspace, namespace, draft, faults, change }: UnitFields) {
       >
         {({ storage, path, readOnly }, set) => (
           <>
-            <Select aria-label="Storage" data={names} value={storage || null} onChange={(chosen) => set({ storage: chosen ?? '' })} />
+            <Select
+              aria-label="Storage"
+              data={names}
+              value={storage || null}
+              searchable
+              limit={mostOptions}
+              onChange={(chosen) => set({ storage: chosen ?? '' })}
+            />
             <TextInput aria-label="Path inside the unit" value={path} onChange={(event) => set({ path: event.currentTarget.value })} />
             <Checkbox mt={8} label="Read only" checked={readOnly} onChange={(event) => set({ readOnly: event.currentTarget.checked })} />
           </>
