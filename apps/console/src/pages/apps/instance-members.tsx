@@ -3,6 +3,7 @@ import { LongList } from '../../components/long-list.tsx';
 import { Facts } from '../../components/page.tsx';
 import { Empty } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
+import { AllocationLink } from '../../modules/allocations/allocation-link.tsx';
 import { OperationButtons } from '../../modules/apps/operation-buttons.tsx';
 import { ProblemList } from '../../modules/apps/problem-list.tsx';
 import { healthFace, memberFace, memberReportFace, operationFace, reporterWords } from '../../modules/apps/state.ts';
@@ -58,7 +59,10 @@ function Member({ workspace, instance, member }: MembersProps & { readonly membe
           facts={[
             ['Component', spec.component],
             ['Node', spec.node],
-            ['Allocation', spec.allocation],
+            [
+              'Allocation',
+              <AllocationLink key="allocation" workspace={workspace} namespace={metadata.namespace!} name={spec.allocation} />,
+            ],
             ['Address', status?.endpoint ?? status?.address ?? '–'],
             ['Health', <Status key="health" {...healthFace(status?.health)} />],
             [

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { Command } from '../../components/copy.tsx';
 import { Facts, Section } from '../../components/page.tsx';
 import { ReasonBox } from '../../components/reason.tsx';
+import { AllocationLink } from '../../modules/allocations/allocation-link.tsx';
 import { Conditions } from '../../modules/conditions/conditions.tsx';
 import { Age } from '../../modules/format/age.tsx';
 import { dateTime, sentence } from '../../modules/format/format.ts';
@@ -26,6 +27,12 @@ export function UnitOverview({ workspace, unit }: OverviewProps) {
         facts={[
           ['Resources', askedFor(unit)],
           ['Node', nodesOf(unit) || '–'],
+          [
+            'Allocation',
+            status?.allocation && (
+              <AllocationLink key="allocation" workspace={workspace} namespace={unit.metadata.namespace!} name={status.allocation} />
+            ),
+          ],
           [
             'Started',
             status?.startedAt === undefined ? (
