@@ -3,6 +3,7 @@ import { Meter } from '../../components/meter.tsx';
 import { Facts } from '../../components/page.tsx';
 import { bytes, cores, count } from '../format/format.ts';
 import { useLiveObject } from '../live/use-live.ts';
+import { FollowedView } from '../problems/views.tsx';
 
 /** An amount of a limit, as people say it. */
 export function limitWords({ resource, model }: Pick<UsedLimit, 'resource' | 'model'>, amount: number): string {
@@ -39,8 +40,17 @@ const names: Readonly<Record<UsedLimit['resource'], string>> = {
 /** The limits that hold for a workspace, with their use. Nothing if there are none. */
 export function Limits({ workspace, empty = null }: { readonly workspace: string; readonly empty?: React.ReactNode }) {
   const usage = useLiveObject(computeUsageKind, { workspace, name: computeUsageName });
-  const limits = usage.state === 'content' ? (usage.content?.status?.limits ?? []) : [];
-  if (limits.length === 0) return usage.state === 'loading' ? null : empty;
+  return (
+    <FollowedView of={usage} what="limits">
+      {(found) => {
+        const limits = found?.status?.limits ?? [];
+        return limits.length === 0 ? empty : <LimitFacts workspace={workspace} limits={limits} />;
+      }}
+    </FollowedView>
+  );
+}
+
+function LimitFacts({ workspace, limits }: { readonly workspace: string; readonly limits: readonly UsedLimit[] }) {
   return (
     <Facts
       facts={limits.map((limit) => {

@@ -116,6 +116,35 @@ describe('a list', () => {
 });
 
 describe('an error', () => {
+  test('is forgotten when somebody asks again, and lists that came stay', () => {
+    const nodes = { path: '/clusters/root/apis/a/v1/nodes' };
+    const seen = vi.fn();
+    live.follow(units, seen);
+    live.follow(nodes, () => {});
+    last().onopen?.();
+    last().receive({ key: '1', type: 'error', status: forbidden });
+    last().receive({ key: '2', type: 'list', items: [] });
+    live.requestFailed();
+    expect(live.read(units)).toEqual({ state: 'loading' });
+    expect(live.read(nodes)).toEqual({ state: 'content', content: [] });
+    expect(seen).toHaveBeenCalledTimes(2);
+    expect(last().sent.slice(2)).toEqual([{ remove: '1' }, { add: '3', path: units.path }]);
+    last().receive({ key: '1', type: 'error', status: forbidden });
+    last().receive({ key: '3', type: 'list', items: [unit('a')] });
+    expect(live.read(units)).toEqual({ state: 'content', content: [unit('a')] });
+  });
+
+  test('is asked for again with the next connection if there is none now', () => {
+    live.follow(units, () => {});
+    last().onopen?.();
+    last().receive({ key: '1', type: 'error', status: forbidden });
+    last().onclose?.({ code: 1006, reason: '' });
+    live.requestFailed();
+    vi.advanceTimersByTime(1000);
+    last().onopen?.();
+    expect(last().sent).toEqual([{ add: '2', path: units.path }]);
+  });
+
   test('replaces a list that may not be read any more', () => {
     live.follow(units, () => {});
     last().onopen?.();

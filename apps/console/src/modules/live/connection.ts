@@ -33,7 +33,8 @@ export interface LiveOptions {
 export type Link = { readonly state: 'connecting' | 'connected' } | { readonly state: 'lost' | 'upstream-lost'; readonly since: string };
 
 interface Entry {
-  readonly key: string;
+  /** On the wire. Another one after each request. */
+  key: string;
   readonly request: LiveRequest;
   readonly listeners: Set<() => void>;
   readonly list: LiveList;
@@ -91,6 +92,20 @@ export class LiveConnection {
     if (this.#retry === undefined) return;
     clearTimeout(this.#retry);
     this.#connect();
+  }
+
+  /** Requests everything again that was refused or has failed: a role or a kind may be there by now. */
+  requestFailed(): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.followed.state !== 'error') continue;
+      this.#byWireKey.delete(entry.key);
+      if (this.#isOpen) this.#send({ remove: entry.key });
+      entry.key = String(++this.#lastKey);
+      entry.followed = loading;
+      this.#byWireKey.set(entry.key, entry);
+      if (this.#isOpen) this.#send(messageFor(entry.key, entry.request));
+      for (const listener of entry.listeners) listener();
+    }
   }
 
   close(): void {

@@ -33,6 +33,9 @@ export function closeLive(): void {
   connection = undefined;
 }
 
+/** Asks again for everything that pages follow and did not get. */
+export const requestFailed = (): void => live().requestFailed();
+
 const nothing: Followed<never> = { state: 'loading' };
 
 function useFollowed(request: LiveRequest | undefined): Followed<unknown> {

@@ -4,8 +4,8 @@ import { problemOf, problemOfStatus } from './problem.ts';
 
 test.each([
   [401, 'Your session has ended', false],
-  [403, 'You may not see units here', false],
-  [404, 'This workspace has no units', false],
+  [403, 'You may not see units here', true],
+  [404, 'This workspace has no units', true],
   [503, 'The server is busy', true],
   [500, 'Could not read units', true],
 ])('%d says what to do', (code, title, isRetriable) => {

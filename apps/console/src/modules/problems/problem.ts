@@ -6,7 +6,7 @@ export interface Problem {
   readonly title: string;
   readonly detail?: string | undefined;
   readonly next: string;
-  /** Whether the same request may succeed later. */
+  /** Whether the same request may succeed later, such as after somebody got a role. */
   readonly isRetriable: boolean;
 }
 
@@ -20,14 +20,14 @@ export function problemOfStatus({ code, message, reason }: Pick<Status, 'code' |
         title: `You may not see ${what} here`,
         detail,
         next: 'Ask an administrator of the workspace for a role, or switch to another workspace.',
-        isRetriable: false,
+        isRetriable: true,
       };
     case 404:
       return {
         title: `This workspace has no ${what}`,
         detail,
         next: 'GPU units, apps, storages and allocations exist in projects and homes. Switch to one, or ask the owner of the platform to offer them here.',
-        isRetriable: false,
+        isRetriable: true,
       };
     case 429:
     case 503:

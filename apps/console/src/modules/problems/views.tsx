@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Failure, Loading } from '../../components/states.tsx';
 import type { Followed } from '../live/protocol.ts';
+import { requestFailed } from '../live/use-live.ts';
 import { problemOf, problemOfStatus } from './problem.ts';
 
 interface FollowedViewProps<T> {
@@ -13,8 +14,9 @@ interface FollowedViewProps<T> {
 /** Loading, error and content of something that is followed. The content decides when it is empty. */
 export function FollowedView<T>({ of, what, children }: FollowedViewProps<T>) {
   if (of.state === 'loading') return <Loading what={`Loading ${what}`} />;
-  if (of.state === 'error') return <Failure {...problemOfStatus(of.status, what)} />;
-  return children(of.content);
+  if (of.state === 'content') return children(of.content);
+  const problem = problemOfStatus(of.status, what);
+  return <Failure {...problem} onRetry={problem.isRetriable ? requestFailed : undefined} />;
 }
 
 interface AskedViewProps<T> {

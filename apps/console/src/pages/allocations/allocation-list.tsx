@@ -93,7 +93,6 @@ export function AllocationList() {
   );
   return (
     <Page title="Allocations" actions={order}>
-      <Limits workspace={workspace} />
       <FollowedView of={allocations} what="allocations">
         {() =>
           all.length === 0 ? (
@@ -102,6 +101,7 @@ export function AllocationList() {
             </Empty>
           ) : (
             <>
+              <Limits workspace={workspace} />
               <Section
                 title="Queue"
                 count={waiting.length}

@@ -1,18 +1,15 @@
-import { type Allocation, allocationKind, offeringKind } from '@capstan/api';
-import { NumberInput, Select, TextInput } from '@mantine/core';
+import { type Allocation, allocationKind } from '@capstan/api';
+import { NumberInput, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { FormDialog } from '../../components/dialog.tsx';
 import form from '../../components/form.module.css';
 import { kubeClient } from '../../modules/kube/client.ts';
-import { useLive } from '../../modules/live/use-live.ts';
-import { offeringWords } from '../../modules/offerings/words.ts';
+import { OfferingSelect } from '../../modules/offerings/offering-select.tsx';
 import { useAction } from '../../modules/toasts/use-action.ts';
 
 const namespace = 'default';
 
 export function NewAllocation({ workspace, onClose }: { readonly workspace: string; readonly onClose: () => void }) {
-  const offerings = useLive(offeringKind, { workspace });
-  const known = offerings.state === 'content' ? offerings.content : [];
   const [name, setName] = useState('');
   const [offering, setOffering] = useState<string | null>(null);
   const [nodes, setNodes] = useState(1);
@@ -42,12 +39,9 @@ export function NewAllocation({ workspace, onClose }: { readonly workspace: stri
         Units order by themselves. An order of your own keeps its devices until you release it, and counts all that time.
       </p>
       <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
-      <Select
-        label="Offering"
-        data={known.map((one) => ({ value: one.metadata.name!, label: `${one.metadata.name} · ${offeringWords(one)}` }))}
-        value={offering}
-        onChange={setOffering}
-      />
+      <OfferingSelect workspace={workspace} value={offering} onChange={setOffering}>
+        The owner of the platform can offer a part of the nodes. Until then, units can ask for their own amounts.
+      </OfferingSelect>
       <NumberInput
         label="Nodes"
         description="All of them or none."

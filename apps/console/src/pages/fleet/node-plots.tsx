@@ -4,15 +4,19 @@ import { useMemo } from 'react';
 import { Section } from '../../components/page.tsx';
 import plots from '../../components/plot.module.css';
 import { Plot } from '../../components/plot.tsx';
+import { Note } from '../../components/states.tsx';
 import { linesOf } from '../../modules/fleet/lines.ts';
 import { bytes, percent } from '../../modules/format/format.ts';
 import { kubeClient } from '../../modules/kube/client.ts';
+import { AskedView } from '../../modules/problems/views.tsx';
 
 const hours = 6;
+/** In minutes: the distance of two points. */
+const step = 2;
 
 async function read(node: string): Promise<NodeMetrics> {
   const from = new Date(Date.now() - hours * 3_600_000).toISOString();
-  return kubeClient(platformWorkspace).resource(gpuNodeKind).readSubresource<NodeMetrics>(node, `metrics?from=${from}&step=2m`);
+  return kubeClient(platformWorkspace).resource(gpuNodeKind).readSubresource<NodeMetrics>(node, `metrics?from=${from}&step=${step}m`);
 }
 
 const shown = [
@@ -22,34 +26,57 @@ const shown = [
   { title: 'Power', field: 'powerWatts', format: (value: number) => `${Math.round(value)} W` },
 ] as const;
 
-/** The last hours of the GPUs of a node. Declared GPUs have no numbers, and then there is nothing to show. */
+/** The last hours of the GPUs of a node. There is no watch for them, so they are read again when there may be another point. */
 export function NodePlots({ node }: { readonly node: GPUNode }) {
   const name = node.metadata.name!;
-  const metrics = useQuery({ queryKey: ['node-metrics', name], queryFn: () => read(name), staleTime: 60_000, retry: false });
+  const hasGpus = (node.status?.gpus ?? []).length > 0;
+  const metrics = useQuery({
+    queryKey: ['node-metrics', name],
+    queryFn: () => read(name),
+    enabled: hasGpus,
+    staleTime: 60_000,
+    refetchInterval: step * 60_000,
+    retry: false,
+  });
+  if (!hasGpus) return null;
+  return (
+    <Section title={`The last ${hours} hours`}>
+      <AskedView of={metrics} what="numbers of the GPUs">
+        {({ gpus }) => <Plots gpus={gpus} />}
+      </AskedView>
+    </Section>
+  );
+}
+
+function Plots({ gpus }: { readonly gpus: NodeMetrics['gpus'] }) {
   const lines = useMemo(
     () =>
       shown
-        .map((one) => ({ ...one, ...linesOf(metrics.data?.gpus ?? [], (point) => point[one.field] as MeanAndMax | undefined) }))
+        .map((one) => ({ ...one, ...linesOf(gpus, (point) => point[one.field] as MeanAndMax | undefined) }))
         .filter(({ times }) => times.length > 0),
-    [metrics.data],
+    [gpus],
   );
-  if (lines.length === 0) return null;
+  if (lines.length === 0)
+    return (
+      <Note>
+        The GPUs have reported no numbers. Those of NVIDIA and AMD report some within a minute after their agent has started; declared ones
+        never do.
+      </Note>
+    );
   return (
-    <Section title={`The last ${hours} hours`}>
-      <div className={plots['plots']}>
-        {lines.map(({ title, times, series, format, ...rest }) => (
-          <Plot
-            key={title}
-            title={title}
-            latest=""
-            times={times}
-            series={series}
-            format={format}
-            {...('top' in rest && { top: rest.top })}
-            {...('isBinary' in rest && { isBinary: rest.isBinary })}
-          />
-        ))}
-      </div>
-    </Section>
+    <div className={plots['plots']}>
+      {lines.map(({ title, times, series, format, ...rest }) => (
+        <Plot
+          key={title}
+          title={title}
+          latest=""
+          times={times}
+          series={series}
+          format={format}
+          {...('top' in rest && { top: rest.top })}
+          {...('isBinary' in rest && { isBinary: rest.isBinary })}
+        />
+      ))}
+    </div>
   );
 }

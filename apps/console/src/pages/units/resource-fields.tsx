@@ -1,8 +1,6 @@
-import { type Offering, offeringKind } from '@capstan/api';
-import { NumberInput, SegmentedControl, Select, TextInput } from '@mantine/core';
+import { NumberInput, SegmentedControl, TextInput } from '@mantine/core';
 import form from '../../components/form.module.css';
-import { useLive } from '../../modules/live/use-live.ts';
-import { offeringWords } from '../../modules/offerings/words.ts';
+import { OfferingSelect } from '../../modules/offerings/offering-select.tsx';
 import type { UnitFields } from './unit-fields.ts';
 
 const waysToAsk = [
@@ -11,8 +9,6 @@ const waysToAsk = [
 ];
 
 export function ResourceFields({ workspace, draft, faults, change }: UnitFields) {
-  const offerings = useLive(offeringKind, { workspace });
-  const known: readonly Offering[] = offerings.state === 'content' ? offerings.content : [];
   return (
     <fieldset className={form['group']}>
       <legend>Resources</legend>
@@ -24,23 +20,14 @@ export function ResourceFields({ workspace, draft, faults, change }: UnitFields)
         w="fit-content"
       />
       {draft.by === 'offering' ? (
-        <>
-          <Select
-            label="Offering"
-            placeholder={offerings.state === 'loading' ? 'Loading' : 'Choose one'}
-            data={known.map((offering) => ({
-              value: offering.metadata.name!,
-              label: `${offering.metadata.name} · ${offeringWords(offering)}`,
-            }))}
-            value={draft.offering || null}
-            error={faults.offering}
-            onChange={(offering) => change({ offering: offering ?? '' })}
-            searchable
-          />
-          {offerings.state === 'content' && known.length === 0 && (
-            <p className={form['hint']}>The platform offers nothing yet. Ask for your own amounts, or let its owner create an offering.</p>
-          )}
-        </>
+        <OfferingSelect
+          workspace={workspace}
+          value={draft.offering || null}
+          error={faults.offering}
+          onChange={(offering) => change({ offering: offering ?? '' })}
+        >
+          Ask for your own amounts, or let the owner of the platform create an offering.
+        </OfferingSelect>
       ) : (
         <div className={form['row']}>
           <NumberInput label="GPUs" min={0} max={1024} value={draft.gpus} onChange={(gpus) => change({ gpus: Number(gpus) || 0 })} />
