@@ -1,10 +1,13 @@
 import type { RoleBinding } from '../kube/core-kinds.ts';
 
+export type Subject = NonNullable<RoleBinding['subjects']>[number];
+
 /** Somebody with a role in a workspace. A binding with several subjects is several members. */
 export interface Member {
   readonly id: string;
   readonly kind: string;
   readonly name: string;
+  readonly subject: Subject;
   readonly role: string;
   readonly binding: string;
   /** Other subjects of the same binding: they lose the role too when the binding is deleted. */
@@ -22,10 +25,11 @@ export const roles = [
 export function membersOf(bindings: readonly RoleBinding[]): readonly Member[] {
   return bindings
     .flatMap(({ metadata, roleRef, subjects = [] }) =>
-      subjects.map(({ kind, name, namespace }, index) => ({
+      subjects.map((subject, index) => ({
         id: `${metadata.name} ${index}`,
-        kind: kind === 'ServiceAccount' ? 'Service account' : kind,
-        name: namespace === undefined ? name : `${namespace}/${name}`,
+        kind: subject.kind === 'ServiceAccount' ? 'Service account' : subject.kind,
+        name: subject.namespace === undefined ? subject.name : `${subject.namespace}/${subject.name}`,
+        subject,
         role: roleRef.name,
         binding: metadata.name!,
         others: subjects.length - 1,
@@ -34,22 +38,27 @@ export function membersOf(bindings: readonly RoleBinding[]): readonly Member[] {
     .sort((one, other) => one.name.localeCompare(other.name) || one.role.localeCompare(other.role));
 }
 
+const group = 'rbac.authorization.k8s.io';
+
+/** A person or a group. Service accounts are in no group of the API. */
+export const subjectOf = (kind: 'User' | 'Group', name: string): Subject => ({ kind, name, apiGroup: group });
+
 /** The binding that makes somebody a member. */
-export function bindingFor({
-  kind,
-  name,
-  role,
-}: {
-  readonly kind: 'User' | 'Group';
-  readonly name: string;
-  readonly role: string;
-}): RoleBinding {
-  const group = 'rbac.authorization.k8s.io';
+export function bindingFor(subject: Subject, role: string): RoleBinding {
   return {
     apiVersion: `${group}/v1`,
     kind: 'ClusterRoleBinding',
     metadata: { generateName: `${role}-` },
-    subjects: [{ kind, name, apiGroup: group }],
+    subjects: [subject],
     roleRef: { apiGroup: group, kind: 'ClusterRole', name: role },
   };
+}
+
+const isSame = (one: Subject, other: Subject): boolean =>
+  one.kind === other.kind && one.name === other.name && one.namespace === other.namespace;
+
+/** A binding without one of its subjects; undefined if nobody else is in it. */
+export function bindingWithout(binding: RoleBinding, subject: Subject): RoleBinding | undefined {
+  const subjects = (binding.subjects ?? []).filter((one) => !isSame(one, subject));
+  return subjects.length === 0 ? undefined : { ...binding, subjects };
 }

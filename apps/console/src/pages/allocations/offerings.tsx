@@ -1,13 +1,14 @@
 import { type Offering, offeringKind, platformWorkspace } from '@capstan/api';
 import { Button, Checkbox, NumberInput, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
+import { Confirm } from '../../components/confirm.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { FormDialog } from '../../components/dialog.tsx';
 import form from '../../components/form.module.css';
 import { Icon } from '../../components/icon.tsx';
 import { Section } from '../../components/page.tsx';
 import { Note } from '../../components/states.tsx';
-import { useCan } from '../../modules/access/use-can.ts';
+import { useCanEach } from '../../modules/access/use-can.ts';
 import { kubeClient } from '../../modules/kube/client.ts';
 import { useLive } from '../../modules/live/use-live.ts';
 import { emptyOffering, faultIn, type OfferingDraft, offeringOf } from '../../modules/offerings/draft.ts';
@@ -19,13 +20,33 @@ const columns: readonly Column<Offering>[] = [
   { id: 'name', header: 'Name', value: ({ metadata }) => metadata.name },
   { id: 'words', header: 'Gives', value: offeringWords, grow: true },
 ];
+
+const deletingColumn = (onDelete: (offering: Offering) => void): Column<Offering> => ({
+  id: 'actions',
+  header: '',
+  value: () => undefined,
+  cell: (offering) => (
+    <Button variant="default" size="compact-xs" aria-label={`Delete ${offering.metadata.name}`} onClick={() => onDelete(offering)}>
+      Delete
+    </Button>
+  ),
+  align: 'end',
+});
 const byName = { id: 'name' };
 
 /** Parts of nodes that can be ordered. Owners of the platform offer more. */
 export function Offerings({ workspace }: { readonly workspace: string }) {
   const offerings = useLive(offeringKind, { workspace });
-  const canOffer = useCan({ workspace: platformWorkspace, verb: 'create', kind: offeringKind });
+  const [canOffer, canDelete] = useCanEach(
+    ['create', 'delete'].map((verb) => ({ workspace: platformWorkspace, verb, kind: offeringKind })),
+  );
   const [isOffering, setOffering] = useState(false);
+  const [leaving, setLeaving] = useState<Offering>();
+  const remove = useAction(
+    ({ metadata }: Offering) => kubeClient(platformWorkspace).resource<Offering>(offeringKind).delete(metadata.name!),
+    { done: ({ metadata }) => `${metadata.name} is not offered any more` },
+  );
+  const shown = useMemo(() => (canDelete ? [...columns, deletingColumn(setLeaving)] : columns), [canDelete]);
   const offer = canOffer && (
     <Button variant="default" leftSection={<Icon name="plus" size={13} />} onClick={() => setOffering(true)}>
       New offering
@@ -43,11 +64,21 @@ export function Offerings({ workspace }: { readonly workspace: string }) {
                 : 'Units can ask for their own amounts. The owner of the platform can offer more.'}
             </Note>
           ) : (
-            <DataTable label="Offerings" columns={columns} rows={rows} idOf={({ metadata }) => metadata.name!} sortBy={byName} />
+            <DataTable label="Offerings" columns={shown} rows={rows} idOf={({ metadata }) => metadata.name!} sortBy={byName} />
           )
         }
       </FollowedView>
       {isOffering && <NewOffering onClose={() => setOffering(false)} />}
+      {leaving !== undefined && (
+        <Confirm
+          title={`Delete the offering ${leaving.metadata.name}?`}
+          action="Delete"
+          onConfirm={() => remove.mutate(leaving)}
+          onClose={() => setLeaving(undefined)}
+        >
+          Nobody can order it any more, and orders of it that wait stay in the queue. Orders that have their devices keep them.
+        </Confirm>
+      )}
     </Section>
   );
 }

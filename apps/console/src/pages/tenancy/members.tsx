@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react';
 import { Confirm } from '../../components/confirm.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { FormDialog } from '../../components/dialog.tsx';
+import form from '../../components/form.module.css';
 import { Icon } from '../../components/icon.tsx';
 import { Section } from '../../components/page.tsx';
 import { Empty } from '../../components/states.tsx';
@@ -10,14 +11,19 @@ import { useCanEach } from '../../modules/access/use-can.ts';
 import { kubeClient } from '../../modules/kube/client.ts';
 import { clusterRoleBindingKind } from '../../modules/kube/core-kinds.ts';
 import { useLive } from '../../modules/live/use-live.ts';
-import { bindingFor, type Member, membersOf, roles } from '../../modules/members/members.ts';
+import { changeRole } from '../../modules/members/change-role.ts';
+import { bindingFor, type Member, membersOf, roles, subjectOf } from '../../modules/members/members.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { useAction } from '../../modules/toasts/use-action.ts';
 
 export function Members({ workspace }: { readonly workspace: string }) {
   const bindings = useLive(clusterRoleBindingKind, { workspace });
-  const [canAdd, canRemove] = useCanEach(['create', 'delete'].map((verb) => ({ workspace, verb, kind: clusterRoleBindingKind })));
+  const [canAdd = false, canRemove = false, canUpdate = false] = useCanEach(
+    ['create', 'delete', 'update'].map((verb) => ({ workspace, verb, kind: clusterRoleBindingKind })),
+  );
+  const canChange = canAdd && canRemove && canUpdate;
   const [isAdding, setAdding] = useState(false);
+  const [changed, setChanged] = useState<Member>();
   const [leaving, setLeaving] = useState<Member>();
   const members = useMemo(() => (bindings.state === 'content' ? membersOf(bindings.content) : []), [bindings]);
   const remove = useAction((member: Member) => kubeClient(workspace).resource(clusterRoleBindingKind).delete(member.binding), {
@@ -36,16 +42,23 @@ export function Members({ workspace }: { readonly workspace: string }) {
               header: '',
               value: () => undefined,
               cell: (member: Member) => (
-                <Button variant="default" size="compact-xs" onClick={() => setLeaving(member)}>
-                  Remove
-                </Button>
+                <div className={form['endButtons']}>
+                  {canChange && (
+                    <Button variant="default" size="compact-xs" onClick={() => setChanged(member)}>
+                      Change
+                    </Button>
+                  )}
+                  <Button variant="default" size="compact-xs" onClick={() => setLeaving(member)}>
+                    Remove
+                  </Button>
+                </div>
               ),
               align: 'end' as const,
             },
           ]
         : []),
     ],
-    [canRemove],
+    [canRemove, canChange],
   );
   const add = canAdd && (
     <Button leftSection={<Icon name="plus" size={13} />} onClick={() => setAdding(true)}>
@@ -66,6 +79,7 @@ export function Members({ workspace }: { readonly workspace: string }) {
         }
       </FollowedView>
       {isAdding && <AddMember workspace={workspace} onClose={() => setAdding(false)} />}
+      {changed !== undefined && <ChangeRole workspace={workspace} member={changed} onClose={() => setChanged(undefined)} />}
       {leaving !== undefined && (
         <Confirm
           title={`Remove ${leaving.name}?`}
@@ -89,7 +103,7 @@ function AddMember({ workspace, onClose }: { readonly workspace: string; readonl
     () =>
       kubeClient(workspace)
         .resource(clusterRoleBindingKind)
-        .create(bindingFor({ kind, name: name.trim(), role })),
+        .create(bindingFor(subjectOf(kind, name.trim()), role)),
     {
       done: `${name} is ${role} now`,
       onDone: onClose,
@@ -119,6 +133,39 @@ function AddMember({ workspace, onClose }: { readonly workspace: string; readonl
         data-autofocus
       />
       <Select label="Role" data={[...roles]} value={role} allowDeselect={false} onChange={(chosen) => setRole(chosen ?? role)} />
+    </FormDialog>
+  );
+}
+
+interface ChangeRoleProps {
+  readonly workspace: string;
+  readonly member: Member;
+  readonly onClose: () => void;
+}
+
+function ChangeRole({ workspace, member, onClose }: ChangeRoleProps) {
+  const [role, setRole] = useState(member.role);
+  const change = useAction(() => changeRole(workspace, member, role), { done: `${member.name} is ${role} now`, onDone: onClose });
+  // A role of the workspace's own can be taken away here, and given with kubectl.
+  const isOwn = !roles.some(({ value }) => value === member.role);
+  return (
+    <FormDialog
+      title={`Change the role of ${member.name}`}
+      action="Change"
+      isDisabled={role === member.role}
+      isPending={change.isPending}
+      onSubmit={() => change.mutate()}
+      onClose={onClose}
+    >
+      <Select
+        label="Role"
+        description={`In ${workspace}, at once.`}
+        data={[...(isOwn ? [member.role] : []), ...roles]}
+        value={role}
+        allowDeselect={false}
+        onChange={(chosen) => setRole(chosen ?? role)}
+        data-autofocus
+      />
     </FormDialog>
   );
 }

@@ -1,10 +1,8 @@
-import { type FleetLimits, type FleetQuota, fleetQuotaKind, platformWorkspace } from '@capstan/api';
-import { isQuantity } from '@capstan/machinery/objects';
-import { Button, NumberInput, TextInput } from '@mantine/core';
+import { type FleetQuota, fleetQuotaKind, platformWorkspace } from '@capstan/api';
+import { Button } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { Confirm } from '../../components/confirm.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { FormDialog } from '../../components/dialog.tsx';
 import form from '../../components/form.module.css';
 import { Icon } from '../../components/icon.tsx';
 import { Section } from '../../components/page.tsx';
@@ -14,8 +12,9 @@ import { Limits } from '../../modules/allocations/limits.tsx';
 import { kubeClient } from '../../modules/kube/client.ts';
 import { useLive } from '../../modules/live/use-live.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
-import { limitedBy, limitsWords, modelsIn } from '../../modules/quotas/words.ts';
+import { limitedBy, limitsWords } from '../../modules/quotas/words.ts';
 import { useAction } from '../../modules/toasts/use-action.ts';
+import { QuotaDialog } from './quota-dialog.tsx';
 
 const platform = { workspace: platformWorkspace };
 
@@ -35,8 +34,11 @@ export function Quotas({ workspace, isOwner }: { readonly workspace: string; rea
 
 function AllQuotas({ workspace }: { readonly workspace: string }) {
   const quotas = useLive(fleetQuotaKind, platform);
-  const [canCreate, canDelete] = useCanEach(['create', 'delete'].map((verb) => ({ ...platform, verb, kind: fleetQuotaKind })));
+  const [canCreate, canUpdate, canDelete] = useCanEach(
+    ['create', 'update', 'delete'].map((verb) => ({ ...platform, verb, kind: fleetQuotaKind })),
+  );
   const [isAdding, setAdding] = useState(false);
+  const [changed, setChanged] = useState<FleetQuota>();
   const [leaving, setLeaving] = useState<FleetQuota>();
   const remove = useAction(
     (quota: FleetQuota) => kubeClient(platformWorkspace).resource<FleetQuota>(fleetQuotaKind).delete(quota.metadata.name!),
@@ -48,23 +50,32 @@ function AllQuotas({ workspace }: { readonly workspace: string }) {
     (): readonly Column<FleetQuota>[] => [
       { id: 'workspace', header: 'Workspace', value: limitedBy },
       { id: 'limits', header: 'At most', value: ({ spec }) => limitsWords(spec.limits), grow: true },
-      ...(canDelete
+      ...(canUpdate || canDelete
         ? [
             {
               id: 'actions',
               header: '',
               value: () => undefined,
               cell: (quota: FleetQuota) => (
-                <Button variant="default" size="compact-xs" onClick={() => setLeaving(quota)}>
-                  Delete
-                </Button>
+                <div className={form['endButtons']}>
+                  {canUpdate && (
+                    <Button variant="default" size="compact-xs" onClick={() => setChanged(quota)}>
+                      Change
+                    </Button>
+                  )}
+                  {canDelete && (
+                    <Button variant="default" size="compact-xs" onClick={() => setLeaving(quota)}>
+                      Delete
+                    </Button>
+                  )}
+                </div>
               ),
               align: 'end' as const,
             },
           ]
         : []),
     ],
-    [canDelete],
+    [canUpdate, canDelete],
   );
   const add = canCreate && (
     <Button leftSection={<Icon name="plus" size={13} />} onClick={() => setAdding(true)}>
@@ -84,7 +95,8 @@ function AllQuotas({ workspace }: { readonly workspace: string }) {
           )
         }
       </FollowedView>
-      {isAdding && <AddQuota workspace={workspace} onClose={() => setAdding(false)} />}
+      {isAdding && <QuotaDialog workspace={workspace} onClose={() => setAdding(false)} />}
+      {changed !== undefined && <QuotaDialog workspace={workspace} quota={changed} onClose={() => setChanged(undefined)} />}
       {leaving !== undefined && (
         <Confirm
           title={`Delete the quota of ${limitedBy(leaving)}?`}
@@ -96,84 +108,5 @@ function AllQuotas({ workspace }: { readonly workspace: string }) {
         </Confirm>
       )}
     </Section>
-  );
-}
-
-/** Limits that are amounts, each with its label and an example. */
-const amounts: readonly (readonly [keyof FleetLimits, string, string])[] = [
-  ['storage', 'Storage', '10Ti'],
-  ['gpuMemory', 'GPU memory', '640Gi'],
-  ['cpu', 'Cores', '64'],
-  ['memory', 'Memory', '1Ti'],
-];
-
-function AddQuota({ workspace, onClose }: { readonly workspace: string; readonly onClose: () => void }) {
-  const [path, setPath] = useState(workspace);
-  const [gpus, setGpus] = useState<number | string>('');
-  const [allocations, setAllocations] = useState<number | string>('');
-  const [modelText, setModelText] = useState('');
-  const [amountTexts, setAmountTexts] = useState<Readonly<Partial<Record<keyof FleetLimits, string>>>>({});
-  const models = modelsIn(modelText);
-  const given = Object.entries(amountTexts).filter(([, text]) => text !== '');
-  const limits = {
-    ...Object.fromEntries(given),
-    ...(gpus !== '' && { gpus: Number(gpus) }),
-    ...(allocations !== '' && { allocations: Number(allocations) }),
-    ...(models !== undefined && Object.keys(models).length > 0 && { models }),
-  };
-  const isGood = path !== '' && models !== undefined && given.every(([, text]) => isQuantity(text)) && Object.keys(limits).length > 0;
-  const create = useAction(
-    () => {
-      const quota = {
-        apiVersion: `${fleetQuotaKind.group}/${fleetQuotaKind.version}`,
-        kind: fleetQuotaKind.kind,
-        metadata: { generateName: `${path.replaceAll(':', '-')}-` },
-        spec: { workspace: path, limits },
-      } as unknown as FleetQuota;
-      return kubeClient(platformWorkspace).resource<FleetQuota>(fleetQuotaKind).create(quota);
-    },
-    { done: `${path} is limited`, onDone: onClose },
-  );
-  return (
-    <FormDialog
-      title="Limit a workspace"
-      action="Limit"
-      isDisabled={!isGood}
-      isPending={create.isPending}
-      onSubmit={() => create.mutate()}
-      onClose={onClose}
-    >
-      <TextInput
-        label="Workspace"
-        description="Such as root:acme, or user:ann for a home."
-        value={path}
-        onChange={(event) => setPath(event.currentTarget.value.trim())}
-        data-autofocus
-      />
-      <NumberInput label="GPUs of all models" placeholder="no limit" min={0} value={gpus} onChange={setGpus} />
-      <TextInput
-        label="GPUs by model"
-        placeholder="H100=8, H200=4"
-        value={modelText}
-        error={models === undefined ? 'Such as H100=8, H200=4' : undefined}
-        onChange={(event) => setModelText(event.currentTarget.value)}
-      />
-      <div className={form['row']}>
-        {amounts.map(([field, label, example]) => {
-          const text = amountTexts[field] ?? '';
-          return (
-            <TextInput
-              key={field}
-              label={label}
-              placeholder={`no limit, or ${example}`}
-              value={text}
-              error={text === '' || isQuantity(text) ? undefined : `An amount, such as ${example}`}
-              onChange={(event) => setAmountTexts({ ...amountTexts, [field]: event.currentTarget.value.trim() })}
-            />
-          );
-        })}
-      </div>
-      <NumberInput label="Allocations" placeholder="no limit" min={0} value={allocations} onChange={setAllocations} />
-    </FormDialog>
   );
 }
