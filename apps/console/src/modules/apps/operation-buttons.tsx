@@ -40,7 +40,10 @@ export function OperationButtons({ workspace, instance, member }: OperationButto
   // Until the app is there, nobody knows which parameters its operations have.
   const isWaiting = app.state === 'loading';
   const offered = all.filter((action) => isWaiting || isKnown(action));
-  const refused = [...refusedActions(instance, member), ...all.filter((action) => !offered.includes(action)).map(withoutApp)];
+  const refused = [
+    ...refusedActions(instance, member).map((one) => ({ ...one, title: titleOf(one, operations) })),
+    ...all.filter((action) => !offered.includes(action)).map(withoutApp),
+  ];
   if (!canOperate || offered.length + refused.length === 0) return null;
   return (
     <div className={form['buttons']}>
@@ -57,8 +60,8 @@ export function OperationButtons({ workspace, instance, member }: OperationButto
           {action.title}
         </Button>
       ))}
-      {refused.map((constraint) => (
-        <Refused key={constraint.action} constraint={constraint} operations={operations} />
+      {refused.map(({ action, title, message }) => (
+        <Refused key={action} title={title} message={message} />
       ))}
       {asked !== undefined && (
         <Ask
@@ -74,18 +77,18 @@ export function OperationButtons({ workspace, instance, member }: OperationButto
 }
 
 /** The app was removed from the catalog, or may not be read. */
-const withoutApp = ({ action, member }: AllowedAction): AppConstraint => ({
+const withoutApp = ({ action, title }: AllowedAction) => ({
   action,
-  reason: 'AppUnknown',
-  message: 'its parameters are not known, because the app cannot be read in the catalog',
-  ...(member !== undefined && { member }),
+  title,
+  message: 'its parameters are not known, because the app in the catalog cannot be read or does not have it any more',
 });
 
 type Operation = NonNullable<App['spec']['operations']>[number];
 
-function Refused({ constraint, operations }: { readonly constraint: AppConstraint; readonly operations: readonly Operation[] }) {
-  const { action, message } = constraint;
-  const title = operations.find(({ name }) => name === action)?.title ?? sentence(action.replaceAll('-', ' '));
+const titleOf = ({ action }: AppConstraint, operations: readonly Operation[]): string =>
+  operations.find(({ name }) => name === action)?.title ?? sentence(action.replaceAll('-', ' '));
+
+function Refused({ title, message }: { readonly title: string; readonly message: string }) {
   return (
     <Tooltip label={sentence(message)} multiline maw={360}>
       <Button
