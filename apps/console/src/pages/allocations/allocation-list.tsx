@@ -9,7 +9,7 @@ import { Empty, Note } from '../../components/states.tsx';
 import { Status } from '../../components/status.tsx';
 import { useCan } from '../../modules/access/use-can.ts';
 import { Limits } from '../../modules/allocations/limits.tsx';
-import { byTurn, ownerOf, partsOf, standingOf, stateOf } from '../../modules/allocations/state.ts';
+import { type AllocationStanding, byTurn, ownerOf, partsOf, standingOf, stateOf } from '../../modules/allocations/state.ts';
 import { Age } from '../../modules/format/age.tsx';
 import { sentence } from '../../modules/format/format.ts';
 import { useLive } from '../../modules/live/use-live.ts';
@@ -29,7 +29,23 @@ function Owner({ workspace, allocation }: { readonly workspace: string; readonly
   );
 }
 
-function columnsIn(workspace: string, where: string, onRelease: (allocation: Allocation) => void): readonly Column<Allocation>[] {
+const reasonOf = (allocation: Allocation): string => sentence(stateOf(allocation).reason);
+
+/** The column that says where an order is, or why it is not anywhere. */
+const placeColumns: Readonly<Record<AllocationStanding, Pick<Column<Allocation>, 'header' | 'value'>>> = {
+  waiting: { header: 'Reason', value: reasonOf },
+  granted: { header: 'Nodes', value: (one) => partsOf(one) || reasonOf(one) },
+  over: { header: 'Reason', value: (one) => [reasonOf(one), partsOf(one)].filter(Boolean).join(' · ') },
+};
+
+interface ColumnOptions {
+  readonly workspace: string;
+  readonly standing: AllocationStanding;
+  readonly onRelease: (allocation: Allocation) => void;
+}
+
+function columnsIn({ workspace, standing, onRelease }: ColumnOptions): readonly Column<Allocation>[] {
+  const place = placeColumns[standing];
   return [
     { id: 'name', header: 'Name', value: ({ metadata }) => metadata.name },
     { id: 'state', header: 'State', value: (one) => stateOf(one).word, cell: (one) => <Status {...stateOf(one)} /> },
@@ -48,10 +64,9 @@ function columnsIn(workspace: string, where: string, onRelease: (allocation: All
     },
     { id: 'priority', header: 'Priority', value: ({ spec }) => spec.priority, align: 'end', wideOnly: true },
     {
-      id: 'where',
-      header: where,
-      value: (one) => partsOf(one) || sentence(stateOf(one).reason),
-      cell: (one) => <span title={stateOf(one).reason}>{partsOf(one) || sentence(stateOf(one).reason)}</span>,
+      ...place,
+      id: 'place',
+      cell: (one) => <span title={stateOf(one).reason}>{place.value(one)}</span>,
       grow: true,
     },
     {
@@ -81,7 +96,11 @@ export function AllocationList() {
   const [isOrdering, setOrdering] = useState(false);
   const [released, setReleased] = useState<Allocation>();
   const columns = useMemo(
-    () => ({ waiting: columnsIn(workspace, 'Reason', setReleased), granted: columnsIn(workspace, 'Nodes', setReleased) }),
+    () => ({
+      waiting: columnsIn({ workspace, standing: 'waiting', onRelease: setReleased }),
+      granted: columnsIn({ workspace, standing: 'granted', onRelease: setReleased }),
+      over: columnsIn({ workspace, standing: 'over', onRelease: setReleased }),
+    }),
     [workspace],
   );
   const all = useMemo(() => (allocations.state === 'content' ? [...allocations.content].sort(byTurn) : []), [allocations]);
@@ -124,9 +143,9 @@ export function AllocationList() {
                 <Section
                   title="Ended"
                   count={over.length}
-                  note="They give their devices back, or will get none: delete those that failed, and order again."
+                  note="They give their devices back, or will never get any. Release those that failed, and order again."
                 >
-                  <DataTable label="Orders that have ended" columns={columns.waiting} rows={over} idOf={idOf} />
+                  <DataTable label="Orders that have ended" columns={columns.over} rows={over} idOf={idOf} />
                 </Section>
               )}
             </>

@@ -42,7 +42,7 @@ export function Members({ workspace }: { readonly workspace: string }) {
               header: '',
               value: () => undefined,
               cell: (member: Member) => (
-                <div className={form['endButtons']}>
+                <div className={form['rowButtons']}>
                   {canChange && (
                     <Button variant="default" size="compact-xs" onClick={() => setChanged(member)}>
                       Change

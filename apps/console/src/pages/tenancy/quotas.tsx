@@ -57,7 +57,7 @@ function AllQuotas({ workspace }: { readonly workspace: string }) {
               header: '',
               value: () => undefined,
               cell: (quota: FleetQuota) => (
-                <div className={form['endButtons']}>
+                <div className={form['rowButtons']}>
                   {canUpdate && (
                     <Button variant="default" size="compact-xs" onClick={() => setChanged(quota)}>
                       Change
