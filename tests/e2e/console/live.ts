@@ -32,13 +32,13 @@ function messagesOf(answer: Exclude<LiveAnswer, undefined | 'silence'>, fields: 
   return [{ type: 'error', ...answer }];
 }
 
-/** Stands between a page and the live stream of the console. */
-export async function answerLive(page: Page, answer: (path: string) => LiveAnswer): Promise<void> {
+/** Stands between a page and the live stream of the console. An answer may come later. */
+export async function answerLive(page: Page, answer: (path: string) => LiveAnswer | Promise<LiveAnswer>): Promise<void> {
   await page.routeWebSocket(/\/live$/, (stream) => {
     const server = stream.connectToServer();
-    stream.onMessage((text) => {
+    stream.onMessage(async (text) => {
       const { add: key, path, sample, selector } = JSON.parse(String(text)) as LiveRequest;
-      const given = key === undefined ? undefined : answer(path ?? sample ?? '');
+      const given = key === undefined ? undefined : await answer(path ?? sample ?? '');
       if (given === undefined) server.send(text);
       else if (given !== 'silence')
         for (const message of messagesOf(given, selector?.fields)) stream.send(JSON.stringify({ key, ...message }));

@@ -23,7 +23,8 @@ const mostBytes = 250_000;
 
 /** Pages of the example show the same address with more on it. */
 const inExample = new Set(examplePages.map(({ name }) => name));
-const leftOut = new Set(['unit-events', 'new-object']);
+const leftOut = new Set(['unit-events', 'new-object', 'app-events', 'app-stuck', 'node-failed']);
+const isShown = ({ name }: { readonly name: string }): boolean => values.look !== undefined || !leftOut.has(name);
 
 const sceneOf = ({ name, path, workspace, shows }: ExamplePage): Scene => ({
   name,
@@ -33,8 +34,8 @@ const sceneOf = ({ name, path, workspace, shows }: ExamplePage): Scene => ({
     await page.waitForLoadState('networkidle');
   },
 });
-const real = [...pages.filter(({ name }) => !inExample.has(name) && !leftOut.has(name)).map(sceneOf), ...realScenes];
-const example = [...examplePages.map(sceneOf), ...exampleScenes];
+const real = [...pages.filter((page) => !inExample.has(page.name) && isShown(page)).map(sceneOf), ...realScenes];
+const example = [...examplePages.filter(isShown).map(sceneOf), ...exampleScenes];
 
 const screens = [1440, 390].flatMap((width) => (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })));
 

@@ -30,10 +30,28 @@ const lab: AppInstance = {
       progress: { completed: 9, total: 9 },
     },
     allowedActions: [
-      { action: 'reconcile', title: 'Apply the configuration again', isDestructive: false },
-      { action: 'repair', member: 'lab-gpu-10', title: 'Repair', isDestructive: true },
+      { action: 'retry', title: 'Try the failed steps again', isDestructive: false },
+      { action: 'acknowledge', title: 'Take the problems off the list', isDestructive: false },
+      { action: 'reconcile', title: 'Make everything as it should be', isDestructive: false },
+      ...['lab-gpu-08', 'lab-gpu-09', 'lab-gpu-10'].map((member) => ({
+        action: 'repair',
+        member,
+        title: 'Repair the member',
+        isDestructive: false,
+      })),
+      ...['lab-gpu-09', 'lab-gpu-10'].map((member) => ({ action: 'drain', member, title: 'Drain', isDestructive: false })),
+      { action: 'undrain', member: 'lab-gpu-09', title: 'Take jobs again', isDestructive: false },
+      { action: 'restart-controller', title: 'Restart the controller', isDestructive: false },
     ],
-    constraints: [{ action: 'repair', member: 'lab-gpu-09', reason: 'Healthy', message: 'the member is healthy' }],
+    constraints: [
+      ...['drain', 'undrain'].map((action) => ({
+        action,
+        member: 'lab-gpu-08',
+        reason: 'NotANode',
+        message: 'lab-gpu-08 runs no jobs',
+      })),
+      { action: 'undrain', member: 'lab-gpu-10', reason: 'GpuUnhealthy', message: 'the GPU GPU-gpu-10-3 is out of order' },
+    ],
     access: {
       endpoints: [{ name: 'slurmctld', address: '10.20.0.18:6817' }],
       shell: 'lab-gpu-08',
@@ -56,6 +74,7 @@ const cluster: AppInstance = {
     message: 'the first server starts',
     members: { total: 4, healthy: 0 },
     progress: { completed: 5, total: 14 },
+    allowedActions: [{ action: 'cancel', title: 'Cancel the operation', isDestructive: true }],
     lastOperation: {
       id: 'inference-deploy-1',
       type: 'deploy',
@@ -78,6 +97,12 @@ const serving: AppInstance = {
     version: 'v1.34.1+k3s1',
     revision: 'a',
     members: { total: 3, healthy: 3 },
+    allowedActions: [
+      { action: 'reconcile', title: 'Make everything as it should be', isDestructive: false },
+      { action: 'snapshot', title: 'Save a snapshot', isDestructive: false },
+      { action: 'restore', title: 'Restore a snapshot', isDestructive: true },
+      { action: 'rotate-certificates', title: 'Renew certificates', isDestructive: false },
+    ],
     access: { endpoints: [{ name: 'api', address: 'https://10.20.0.31:6443' }], kubeconfig: true },
     conditions: [condition('Ready', 'True', { reason: 'Deployed', minutes: 8990 })],
   },
@@ -89,7 +114,27 @@ const archive: AppInstance = {
   status: { state: 'stopped', health: 'healthy', phase: 'stopped', version: 'debian', revision: 'a', members: { total: 2, healthy: 2 } },
 } as unknown as AppInstance;
 
-export const instances = [lab, cluster, serving, archive];
+/** Its node is gone, so that a person has to decide. */
+const retired: AppInstance = {
+  ...namespaced(appInstanceKind, 'retired', 60_000),
+  spec: { app: 'slurm', version: 'debian', placement: {}, stopped: false, paused: false },
+  status: {
+    state: 'removing',
+    health: 'unknown',
+    phase: 'removing',
+    message: 'gpu-12 does not answer, so what is on it cannot be removed',
+    version: 'debian',
+    revision: 'a',
+    members: { total: 1, healthy: 0 },
+    lastOperation: { id: 'retired-decommission-4', type: 'decommission', state: 'needs_intervention', startedAt: ago(90) },
+    allowedActions: [
+      { action: 'resume', title: 'Go on after an intervention', isDestructive: false },
+      { action: 'force-delete', title: 'Delete without removing the rest', isDestructive: true },
+    ],
+  },
+} as unknown as AppInstance;
+
+export const instances = [lab, cluster, serving, archive, { ...retired, metadata: { ...retired.metadata, deletionTimestamp: ago(90) } }];
 
 const member = (node: string, component: string, status: object): AppMember =>
   ({

@@ -51,9 +51,12 @@ const logs = ['loading 30 shards of the checkpoint', 'using 16 GPUs of 2 nodes, 
   .concat(Array.from({ length: 240 }, (_, step) => logLine(step)))
   .join('\n');
 
+/** An answer instead of that of the example. Undefined leaves it as it is. */
+type Instead = (path: string) => LiveAnswer | Promise<LiveAnswer>;
+
 /** Shows a page the cloud of the example: a busy fleet with people on it. The pages, the process behind them and the rights are real. */
-export async function showExample(page: Page): Promise<void> {
-  await answerLive(page, answer);
+export async function showExample(page: Page, instead: Instead = () => undefined): Promise<void> {
+  await answerLive(page, async (path) => (await instead(path)) ?? answer(path));
   await page.route('**/capstan/usage?*', (route) => {
     const query = new URL(route.request().url()).searchParams;
     return route.fulfill({ json: usageSince(query.get('from') ?? '2026-01-01', query.get('groupBy') as UsageGroup) });

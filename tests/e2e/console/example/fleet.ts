@@ -5,6 +5,11 @@ const gpusPerNode = 8;
 const memoryBytes = 80 * 2 ** 30;
 const gpuId = (node: string, index: number): string => `GPU-${node}-${index}`;
 
+interface MigStory {
+  readonly profile: string;
+  readonly owner?: readonly [workspace: string, allocation: string];
+}
+
 interface NodeStory {
   readonly name: string;
   readonly model?: string;
@@ -13,6 +18,8 @@ interface NodeStory {
   readonly silentFor?: number;
   /** GPUs that are not healthy, by index. */
   readonly ill?: Readonly<Record<number, NodeGpu['health']>>;
+  /** Instances of a divided GPU, by its index, with the owner of each. */
+  readonly divided?: Readonly<Record<number, readonly MigStory[]>>;
   /** Owners with the number of GPUs that each has, in order. */
   readonly booked: readonly (readonly [workspace: string, allocation: string, gpus: number, state?: 'Granted' | 'Cleaning'])[];
 }
@@ -32,6 +39,7 @@ const stories: readonly NodeStory[] = [
     ill: {
       5: { state: 'Degraded', reason: 'RowRemapPending', message: 'GPU 5 has remapped memory and needs a reset', since: ago(190) },
     },
+    divided: { 6: [{ profile: '3g.40gb', owner: ['root:main:nlp', 'tutorial-5d2aa'] }, { profile: '3g.40gb' }] },
     booked: [['root:main:nlp', 'pretrain-31d9c', 4]],
   },
   {
@@ -39,7 +47,7 @@ const stories: readonly NodeStory[] = [
     model: 'H200',
     booked: [
       ['root:main:vision', 'sweep-2', 2],
-      ['root:main:vision', 'sweep-1', 2, 'Cleaning'],
+      ['root:main:default', 'sweep-1', 2, 'Cleaning'],
     ],
   },
   { name: 'gpu-06', model: 'H200', booked: [], spec: { unschedulable: true } },
@@ -50,9 +58,18 @@ const stories: readonly NodeStory[] = [
     ill: { 2: { state: 'Failed', reason: 'Xid79', message: 'GPU 2 has fallen off the bus', since: ago(15) } },
     booked: [['root:main:nlp', 'serve-9be11', 2]],
   },
+  { name: 'gpu-08', booked: [['root:main:default', 'slurm-head', 8]] },
+  { name: 'gpu-09', booked: [['root:main:default', 'slurm-workers', 8]] },
+  {
+    name: 'gpu-10',
+    ill: { 3: { state: 'Failed', reason: 'Xid79', message: 'GPU 3 has fallen off the bus', since: ago(31) } },
+    booked: [['root:main:default', 'slurm-workers', 8]],
+  },
 ];
 
-function gpusOf({ name, model = 'H100', ill = {} }: NodeStory): readonly NodeGpu[] {
+const migId = (node: string, gpu: number, index: number): string => `MIG-${node}-${gpu}-${index}`;
+
+function gpusOf({ name, model = 'H100', ill = {}, divided = {} }: NodeStory): readonly NodeGpu[] {
   return Array.from({ length: gpusPerNode }, (_, index) => ({
     uuid: gpuId(name, index),
     model,
@@ -60,6 +77,16 @@ function gpusOf({ name, model = 'H100', ill = {} }: NodeStory): readonly NodeGpu
     memoryBytes,
     pciBusId: `0000:${(0x18 + index * 8).toString(16)}:00.0`,
     linkGroup: 'nvlink-0',
+    ...(divided[index] !== undefined && {
+      mig: {
+        mode: 'enabled' as const,
+        devices: divided[index].map(({ profile }, instance) => ({
+          uuid: migId(name, index, instance),
+          profile,
+          memoryBytes: memoryBytes / 2,
+        })),
+      },
+    }),
     health: ill[index] ?? { state: 'Healthy', reason: 'Healthy', message: '', since: ago(9000) },
   }));
 }
@@ -113,20 +140,28 @@ function nodeOf(story: NodeStory): GPUNode {
   } as GPUNode;
 }
 
-function bookingOf({ name, booked }: NodeStory): NodeBooking {
+function bookingOf({ name, booked, divided = {} }: NodeStory): NodeBooking {
   let next = 0;
-  const entries = booked.map(([path, allocation, gpus, state = 'Granted']) => {
-    const devices = Array.from({ length: gpus }, () => gpuId(name, next++));
-    return {
-      allocation: { cluster: path, path, namespace: 'default', name: allocation, uid: asAllocationId(`${allocation}-uid`) },
-      attempt: 'a1',
-      state,
-      devices,
-      cpu: gpus * 22_000,
-      memory: gpus * 200 * 2 ** 30,
-    };
+  const entryOf = (path: string, allocation: string, devices: readonly string[], state: string) => ({
+    allocation: { cluster: path, path, namespace: 'default', name: allocation, uid: asAllocationId(`${allocation}-uid`) },
+    attempt: 'a1',
+    state,
+    devices,
+    cpu: devices.length * 22_000,
+    memory: devices.length * 200 * 2 ** 30,
   });
-  return { ...identity(nodeBookingKind, name, 9000), spec: { entries } } as unknown as NodeBooking;
+  const whole = booked.map(([path, allocation, gpus, state = 'Granted']) =>
+    entryOf(
+      path,
+      allocation,
+      Array.from({ length: gpus }, () => gpuId(name, next++)),
+      state,
+    ),
+  );
+  const parts = Object.entries(divided).flatMap(([gpu, instances]) =>
+    instances.flatMap(({ owner }, index) => (owner === undefined ? [] : [entryOf(...owner, [migId(name, Number(gpu), index)], 'Granted')])),
+  );
+  return { ...identity(nodeBookingKind, name, 9000), spec: { entries: [...whole, ...parts] } } as unknown as NodeBooking;
 }
 
 export const nodes = stories.map(nodeOf);
@@ -138,9 +173,10 @@ const load = (node: string, index: number): number => 0.62 + 0.36 * noise(Number
 /** The Prometheus text of all GPUs that are in use. */
 export const nodeReadings = stories
   .filter(({ silentFor }) => silentFor === undefined)
-  .flatMap(({ name, booked }) => {
+  .flatMap(({ name, booked, ill = {} }) => {
     const used = booked.reduce((sum, [, , gpus, state]) => sum + (state === 'Cleaning' ? 0 : gpus), 0);
-    return Array.from({ length: gpusPerNode }, (_, index) => {
+    const answering = Array.from({ length: gpusPerNode }, (_, index) => index).filter((index) => ill[index]?.state !== 'Failed');
+    return answering.map((index) => {
       const share = index < used ? load(name, index) : 0;
       const line = (metric: string, value: number): string => `capstan_gpu_${metric}{node="${name}",gpu="${gpuId(name, index)}"} ${value}`;
       return [
