@@ -35,7 +35,7 @@ export function testActions(platform: () => ConsolePlatform): void {
       await row('mine').waitFor({ state: 'detached' });
     });
 
-    test('a part of the nodes is offered', async () => {
+    test('a part of the nodes is offered, and no more', async () => {
       await go('/allocations');
       await button('New offering').click();
       await dialog().getByLabel('Name').fill('tiny');
@@ -44,6 +44,9 @@ export function testActions(platform: () => ConsolePlatform): void {
       await dialog().getByLabel('Memory').fill('64Mi');
       await confirm('Offer');
       await main().getByRole('table', { name: 'Offerings' }).getByText('100m cpu, 64Mi').waitFor();
+      await button('Delete tiny').click();
+      await confirm('Delete');
+      await main().getByRole('table', { name: 'Offerings' }).getByText('100m cpu, 64Mi').waitFor({ state: 'detached' });
     });
 
     test('a storage is created, grows, and is deleted', async () => {
@@ -73,7 +76,14 @@ export function testActions(platform: () => ConsolePlatform): void {
       await dialog().getByText('An amount, such as 10Ti').waitFor();
       await dialog().getByLabel('Storage').fill('10Ti');
       await confirm('Limit');
-      await row('10Ti of storage').getByRole('button', { name: 'Delete' }).click();
+      await row('10Ti of storage').getByRole('button', { name: 'Change' }).click();
+      await dialog().getByLabel('Storage').fill('');
+      expect(await dialog().getByRole('button', { name: 'Change', exact: true }).isDisabled()).toBe(true);
+      await dialog().getByLabel('GPUs of all models').fill('8');
+      await dialog().getByLabel('GPUs by model').fill('H100=4');
+      await confirm('Change');
+      await row('8 GPUs, 4 H100').waitFor();
+      await row('8 GPUs, 4 H100').getByRole('button', { name: 'Delete' }).click();
       await confirm('Delete');
       await main().getByText('No workspace is limited').waitFor();
     });
@@ -83,6 +93,13 @@ export function testActions(platform: () => ConsolePlatform): void {
       await button('Add a member').click();
       await dialog().getByLabel('Name').fill('ann');
       await confirm('Add');
+      await row('ann').getByText('user', { exact: true }).waitFor();
+      await row('ann').getByRole('button', { name: 'Change' }).click();
+      await dialog().getByRole('combobox', { name: 'Role' }).click();
+      await visit.page.getByRole('option', { name: /^viewer/ }).click();
+      await confirm('Change');
+      await row('ann').getByText('viewer', { exact: true }).waitFor();
+      await expect.poll(() => row('ann').count()).toBe(1);
       await row('ann').getByRole('button', { name: 'Remove' }).click();
       await confirm('Remove');
       await row('ann').waitFor({ state: 'detached' });

@@ -27,3 +27,9 @@ export const appMember = {
   spec: { instance: 'lab', component: 'controller', node: 'gpu-1', allocation: 'head' },
   status: { state: 'running', health: 'healthy', reported: { ...report, healthy: false, message: 'no quorum' } },
 };
+
+export const appOperation = {
+  ...kind('AppOperation'),
+  metadata: metadata('lab-deploy-1'),
+  spec: { instance: 'lab', type: 'deploy', dryRun: false, cancelled: false },
+};

@@ -10,6 +10,22 @@ export function testKeyboard(platform: () => ConsolePlatform): void {
     });
     afterAll(() => visit?.[Symbol.asyncDispose]());
 
+    /** Gives the focus to an input by Tab alone, and types. */
+    async function fill(label: string, text: string): Promise<void> {
+      const { page } = visit;
+      const input = page.getByLabel(label, { exact: true }).and(page.locator('input, textarea'));
+      for (let presses = 0; presses < 60; presses++) {
+        if (
+          await input.evaluate((element) => element === (globalThis as { document?: { activeElement: unknown } }).document?.activeElement)
+        ) {
+          await page.keyboard.type(text);
+          return;
+        }
+        await page.keyboard.press('Tab');
+      }
+      throw new Error(`Tab does not reach ${label}`);
+    }
+
     const focused = (): Promise<string> => visit.page.evaluate<string>('document.activeElement?.textContent ?? ""');
     /** Presses Tab until something with this text has the focus. */
     async function tabTo(text: string): Promise<void> {
@@ -48,6 +64,47 @@ export function testKeyboard(platform: () => ConsolePlatform): void {
       await page.waitForURL(platform().at('/units/new'));
       await page.getByRole('button', { name: 'Create', exact: true }).waitFor();
       await tabTo('Create');
+    });
+
+    test('a unit is created, stopped and deleted', async () => {
+      const { page } = visit;
+      await page.goto(platform().at('/units'));
+      await page.getByRole('link', { name: 'New unit' }).waitFor();
+      await tabTo('New unit');
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Create', exact: true }).waitFor();
+      await fill('Name', 'typed');
+      await fill('Offering', 'small');
+      await page.getByRole('option', { name: /^small/ }).waitFor();
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await fill('Command', 'sleep 600');
+      await tabTo('Create');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(platform().at('/units/default/typed'));
+      for (const action of ['Stop', 'Delete']) {
+        await page.getByRole('button', { name: action, exact: true }).waitFor();
+        await tabTo(action);
+        await page.keyboard.press('Enter');
+        await page.getByRole('dialog', { name: `${action} typed?` }).waitFor();
+        // The button of the question has the focus.
+        await page.keyboard.press('Enter');
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+      }
+      await page.waitForURL(platform().at('/units'));
+      await page.getByRole('link', { name: 'typed', exact: true }).waitFor({ state: 'detached' });
+    });
+
+    test('the arrows move between the tabs of a page', async () => {
+      const { page } = visit;
+      await page.goto(platform().at('/units/default/waits'));
+      await page.getByRole('tab', { name: 'Overview' }).waitFor();
+      await tabTo('Overview');
+      await page.keyboard.press('ArrowLeft');
+      await page.waitForURL(platform().at('/units/default/waits?tab=events'));
+      await page.getByRole('tab', { name: 'Events', selected: true }).and(page.locator(':focus')).waitFor();
+      await page.keyboard.press('ArrowRight');
+      await page.getByRole('tab', { name: 'Overview', selected: true }).waitFor();
     });
 
     test('a dialog keeps the focus, and Escape closes it', async () => {

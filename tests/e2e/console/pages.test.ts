@@ -5,10 +5,12 @@ import { testActions } from './actions.ts';
 import { testContents } from './contents.ts';
 import { testExample } from './example/screens.ts';
 import { testExampleActions } from './example-actions.ts';
+import { testExplorer } from './explorer.ts';
 import { testKeyboard } from './keyboard.ts';
 import { ConsolePlatform } from './platform.ts';
 import { testScreens } from './screens.ts';
 import { testStates } from './states.ts';
+import { testTrouble } from './trouble.ts';
 
 await buildCapstan();
 
@@ -27,6 +29,8 @@ describeUnless(await skipReason(['chromium']), 'the pages of the console', () =>
   testStates(running);
   testKeyboard(running);
   testContents(running);
+  testExplorer(running);
+  testTrouble(running);
   testActions(running);
   testExampleActions(running);
 });

@@ -1,7 +1,8 @@
 import { buildCapstan } from '@capstan/testbed';
 import { describeUnless, skipReason } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { patience, type Visit } from './browser.ts';
+import { patience, type Visit, violations } from './browser.ts';
+import { showExample } from './example/cloud.ts';
 import { pages } from './pages.ts';
 import { ConsolePlatform, workspace } from './platform.ts';
 import { startStranger, theft } from './stranger.ts';
@@ -14,7 +15,7 @@ const group = 'rbac.authorization.k8s.io';
 
 /** Words of buttons that change something. */
 const acting =
-  /^(New|Create|Add|Order|Release|Start|Stop|Delete|Remove|Resize|Recover|Take|Clone|Limit|Deploy|Show the plan|Apply|Save|Dry run|Cordon|Uncordon|Drain|More|Upload|Open the files)\b/;
+  /^(New|Create|Add|Order|Release|Start|Stop|Delete|Remove|Change|Resize|Recover|Take|Clone|Limit|Deploy|Show the plan|Apply|Save|Dry run|Cordon|Uncordon|Drain|More|Upload|Open the files|Open a shell|Repair|Restart|Try the failed|Make everything|Go on|End the pause)\b/;
 /** Pages that tenants do not have. */
 const forOwners = new Set(['fleet', 'node']);
 /** Forms say that they are not for viewers. */
@@ -28,6 +29,8 @@ describeUnless(await skipReason(['chromium']), 'sessions of the console', () => 
   let platform: ConsolePlatform;
   let viewer: Visit;
   let owner: Visit;
+  /** The viewer, who sees the cloud of the example. */
+  let busy: Visit;
 
   beforeAll(async () => {
     platform = await ConsolePlatform.start();
@@ -56,6 +59,13 @@ describeUnless(await skipReason(['chromium']), 'sessions of the console', () => 
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('link', { name: 'waits' }).waitFor();
     expect(page.url()).toBe(platform.at('/units'));
+  });
+
+  test('the same session shows other pages', async () => {
+    busy = await platform.visit({ storageState: await viewer.context.storageState() });
+    await showExample(busy.page);
+    await busy.page.goto(platform.at('/units'));
+    await busy.page.getByRole('link', { name: 'llama-finetune' }).waitFor();
   });
 
   /** Everything in a page that can be pressed, apart from the headers of columns and those that only look. */
@@ -102,6 +112,23 @@ describeUnless(await skipReason(['chromium']), 'sessions of the console', () => 
   ])('an owner sees the buttons at %s', async (path, names) => {
     await owner.page.goto(platform.at(path));
     await expect.poll(() => pressable(owner), { timeout: patience }).toEqual(expect.arrayContaining(names));
+  });
+
+  test.each([
+    ['an app', '/apps/default/lab', 'Last operation'],
+    ['the members of an app', '/apps/default/lab?tab=members', 'lab-gpu-10'],
+    ['the access to an app', '/apps/default/lab?tab=access', '10.20.0.18:6817'],
+    ['an app that is stuck', '/apps/default/retired', 'Needs help'],
+    ['a unit that failed', '/units/default/eval-suite', 'Program'],
+    ['a storage that failed', '/storages/default/imagenet', 'Mounted by'],
+    ['the queue', '/allocations', 'slurm-head'],
+  ])('a viewer looks at %s of a busy cloud, and has no button that they may not press', async (_what, path, shows) => {
+    const { page } = busy;
+    await page.goto(platform.at(path));
+    await page.locator('main').getByText(shows).first().waitFor();
+    await busy.settled();
+    expect(await pressable(busy)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
   });
 
   test('a viewer has no fleet, and no terminal in a unit', async () => {
@@ -174,6 +201,31 @@ describeUnless(await skipReason(['chromium']), 'sessions of the console', () => 
     await page.getByText('The connection is restored.').waitFor();
     await platform.kube(configMaps, { method: 'POST', body: { metadata: { name: 'after-the-hang' } } });
     await page.getByText('after-the-hang', { exact: true }).waitFor();
+  });
+
+  test('a page says that the console is away, and shows live data again when it has started again', async () => {
+    await using visit = await platform.ownerVisit();
+    const { page } = visit;
+    await page.goto(platform.at('/api/core/v1/configmaps'));
+    await page.getByText('kube-root-ca.crt').first().waitFor();
+    await page.evaluate('window.stayed = true');
+    const banner = page.getByText(/The console has not answered since \d\d:\d\d:\d\d\./);
+    const before = await platform.processOf('console');
+    // A process that is back within a second is not worth a word. `capstan up` waits longer and longer before it starts one again.
+    const isSeen = async (): Promise<boolean> => {
+      process.kill(await platform.processOf('console'), 'SIGKILL');
+      return banner.waitFor({ timeout: 5000 }).then(
+        () => true,
+        () => false,
+      );
+    };
+    await expect.poll(isSeen, { timeout: patience }).toBe(true);
+    await page.getByText('kube-root-ca.crt').first().waitFor();
+    await page.getByText('The connection is restored.').waitFor();
+    expect(await platform.processOf('console')).not.toBe(before);
+    await platform.kube(configMaps, { method: 'POST', body: { metadata: { name: 'after-the-console' } } });
+    await page.getByText('after-the-console', { exact: true }).waitFor();
+    expect(await page.evaluate('window.stayed')).toBe(true);
   });
 
   test('a page says that the API server is away, and shows live data again when it is back', async () => {

@@ -113,6 +113,26 @@ describeUnless(problem, 'units in the console', () => {
       expect(await hacked()).toBeUndefined();
     });
 
+    test('is left by Escape and Tab, and Tab alone belongs to the shell', async () => {
+      const { page } = visit;
+      const isInside = (): Promise<boolean> => page.evaluate<boolean>('document.activeElement.closest(".xterm") !== null');
+      await page.keyboard.press('Tab');
+      expect(await isInside()).toBe(true);
+      await page.getByText('Escape, then Tab, leaves the terminal.').waitFor();
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Shift+Tab');
+      expect(await isInside()).toBe(false);
+      await page.locator('.xterm-screen').click();
+      // The shell got Escape too, and takes it and the next key as one.
+      await page.keyboard.press('Enter');
+      await page.keyboard.type('echo $((6*8))\n');
+      await page
+        .locator('.xterm-rows')
+        .getByText(/^48\s*$/)
+        .first()
+        .waitFor();
+    });
+
     test('has another terminal when the first one has ended', async () => {
       const { page } = visit;
       await page.keyboard.type('exit\n');
