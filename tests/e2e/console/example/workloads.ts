@@ -153,7 +153,8 @@ interface Order {
   readonly nodes?: number;
   readonly parts?: readonly (readonly [node: string, gpus: number])[];
   readonly waits?: string;
-  readonly phase?: 'Failed' | 'Releasing';
+  /** In minutes: for how long it has been released. */
+  readonly released?: number;
 }
 
 const orders: readonly Order[] = [
@@ -178,7 +179,7 @@ const orders: readonly Order[] = [
   },
   { name: 'notebook-b91f0', unit: 'notebook', minutes: 94, offering: 'h100-1', parts: [['gpu-03', 1]] },
   { name: 'preprocess-66b0e', unit: 'preprocess', minutes: 2, parts: [['gpu-04', 0]] },
-  { name: 'sweep-1', minutes: 300, offering: 'h200-quarter', phase: 'Releasing', parts: [['gpu-05', 2]] },
+  { name: 'sweep-1', minutes: 300, offering: 'h200-quarter', released: 1, parts: [['gpu-05', 2]] },
   { name: 'slurm-head', minutes: 4300, offering: 'whole-node', parts: [['gpu-08', 8]] },
   {
     name: 'slurm-workers',
@@ -192,14 +193,18 @@ const orders: readonly Order[] = [
   },
 ];
 
-export const allocations = orders.map(({ name, minutes, unit, offering, nodes = 1, parts, waits, phase }) => {
+export const allocations = orders.map(({ name, minutes, unit, offering, nodes = 1, parts, waits, released }) => {
   const { metadata, ...type } = namespaced(allocationKind, name, minutes);
   return {
     ...type,
-    metadata: { ...metadata, ...(unit !== undefined && { ownerReferences: ownedBy(unit) }) },
+    metadata: {
+      ...metadata,
+      ...(unit !== undefined && { ownerReferences: ownedBy(unit) }),
+      ...(released !== undefined && { deletionTimestamp: ago(released) }),
+    },
     spec: { priority: 0, nodes, ...(offering === undefined ? { resources: { cpu: '16', memory: '64Gi' } } : { offering }) },
     status: {
-      phase: phase ?? (waits === undefined ? 'Active' : 'Pending'),
+      phase: released !== undefined ? 'Releasing' : waits === undefined ? 'Active' : 'Pending',
       message: waits ?? '',
       parts: (parts ?? []).map(([node, gpus]) => ({ node, devices: Array.from({ length: gpus }, (_, index) => `GPU-${node}-${index}`) })),
     },
