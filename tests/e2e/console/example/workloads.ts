@@ -138,7 +138,7 @@ export const units = stories.map(
   ({ name, minutes, spec, status }) =>
     ({
       ...namespaced(gpuUnitKind, name, minutes),
-      spec: { nodes: 1, running: true, restartPolicy: 'Never', network: 'Bridge', ...spec },
+      spec: { nodes: 1, running: true, restartPolicy: 'Never', network: 'Isolated', ...spec },
       status,
     }) as unknown as GPUUnit,
 );
