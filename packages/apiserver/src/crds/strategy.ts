@@ -108,7 +108,7 @@ function* ruleErrors(
   return [fieldError.invalid(FieldPath.of('<nil>'), null, why)];
 }
 
-/** The steps that the patterns of a schema may take for one object. */
+/** The steps that the patterns of a schema may take for one object, and the errors that are dropped because nothing changed. */
 const mostSteps = 10_000_000;
 
 function schemaErrors(validate: () => FieldError[]): FieldError[] {
@@ -116,7 +116,8 @@ function schemaErrors(validate: () => FieldError[]): FieldError[] {
     return limitSteps(mostSteps, validate);
   } catch (error) {
     if (!(error instanceof OutOfSteps)) throw error;
-    return [fieldError.forbidden(FieldPath.of('<nil>'), 'the patterns of the schema take too long to check for texts as long as these')];
+    const why = 'the patterns of the schema take too long to check for texts as long as these, or there are too many errors to compare';
+    return [fieldError.forbidden(FieldPath.of('<nil>'), why)];
   }
 }
 

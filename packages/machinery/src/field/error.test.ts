@@ -33,7 +33,34 @@ describe('field errors', () => {
   });
 });
 
+/** The list, and how often its items are read. */
+function counting<Item>(items: Item[]): { readonly list: Item[]; readonly reads: () => number } {
+  let reads = 0;
+  const get = (target: Item[], key: string | symbol): unknown => {
+    if (typeof key === 'string' && /^\d+$/.test(key)) reads++;
+    return Reflect.get(target, key);
+  };
+  return { list: new Proxy(items, { get }), reads: () => reads };
+}
+
 describe('values in messages', () => {
+  it('are read as far as they are shown', () => {
+    const { list, reads } = counting(Array.from({ length: 100_000 }, (_, index) => `item ${index}`));
+    const { body } = invalid(at, { list }, 'no');
+    expect(reads()).toBeLessThan(1_000);
+    expect(body).toMatch(/^Invalid value: {"list":\["item 0","item 1",.*…: no$/);
+    expect(body.length).toBeLessThan(4_200);
+    expect(invalid(at, { list: 'x'.repeat(1_000_000) }, 'no').body).toMatch(/^Invalid value: {"list":"x{4000,4096}"?…: no$/);
+  });
+
+  it('are listed once, however many others are compared with them', () => {
+    const { list, reads } = counting(Array.from({ length: 5_000 }, (_, index) => `allowed ${index}`));
+    const bodies = Array.from({ length: 100 }, () => notSupported(at, 'x', list).body);
+    expect(reads()).toBe(5_000);
+    expect(new Set(bodies).size).toBe(1);
+    expect(bodies[0]).toMatch(/^Unsupported value: "x": supported values: "allowed 0", .*more characters\)$/);
+  });
+
   it.each([
     [{ storage: '1', bogus: '2' }, '{"bogus":"2","storage":"1"}'],
     [

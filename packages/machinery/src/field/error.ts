@@ -1,4 +1,4 @@
-import { shorten } from '../status/shorten.ts';
+import { shorten, startOf } from '../status/shorten.ts';
 import type { FieldPath } from './path.ts';
 
 export type FieldErrorType =
@@ -59,10 +59,37 @@ let printed: { readonly value: WeakRef<object>; readonly text: string } | undefi
 
 function printObject(value: object): string {
   if (printed !== undefined && printed.value.deref() === value) return printed.text;
-  const text = goJson(value);
-  if (text.length <= longestValue) return text;
-  printed = { value: new WeakRef(value), text: shorten(text, longestValue) };
+  const room = { characters: longestValue };
+  const text = goJson(beginning(value, room) as object);
+  if (room.characters >= 0) return shorten(text, longestValue);
+  printed = { value: new WeakRef(value), text: `${startOf(text, longestValue)}…` };
   return printed.text;
+}
+
+/**
+ * A copy of as much of a value as a message shows. There may be an error at each level of an object of megabytes, so that it must not be
+ * written as a whole. The room is negative if something is missing.
+ */
+function beginning(value: unknown, room: { characters: number }): unknown {
+  if (typeof value === 'string') {
+    const shown = value.slice(0, Math.max(room.characters, 0));
+    room.characters -= value.length + 2;
+    return shown;
+  }
+  room.characters -= 2;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (let index = 0; index < value.length && room.characters >= 0; index++) items.push(beginning(value[index], room));
+    return items;
+  }
+  const fields: [string, unknown][] = [];
+  for (const key in value) {
+    if (room.characters < 0) break;
+    room.characters -= key.length + 2;
+    fields.push([key.slice(0, longestValue), beginning((value as Record<string, unknown>)[key], room)]);
+  }
+  return Object.fromEntries(fields);
 }
 
 /**
@@ -126,8 +153,18 @@ export const notFound = (at: FieldPath, value: unknown): FieldError => make('Fie
 export const forbidden = (at: FieldPath, detail: string): FieldError => make('FieldValueForbidden', at, omitted, detail);
 export const internal = (at: FieldPath, detail: string): FieldError => make('InternalError', at, omitted, detail);
 
+/** A schema may allow thousands of values, and many fields may have others. */
+const listings = new WeakMap<readonly string[], string>();
+
+function listingOf(supported: readonly string[]): string {
+  if (supported.length === 0) return '';
+  let listing = listings.get(supported);
+  if (listing === undefined) listings.set(supported, (listing = `supported values: ${supported.map(quote).join(', ')}`));
+  return listing;
+}
+
 export function notSupported(at: FieldPath, value: unknown, supported: readonly string[]): FieldError {
-  return make('FieldValueNotSupported', at, value, supported.length === 0 ? '' : `supported values: ${supported.map(quote).join(', ')}`);
+  return make('FieldValueNotSupported', at, value, listingOf(supported));
 }
 
 export function tooLong(at: FieldPath, maxLength: number): FieldError {

@@ -10,7 +10,8 @@ export const hasDefaults = contains((schema) => schema.default !== undefined);
 /** The work for the fields of one schema, computed once. */
 interface Plan {
   readonly fills: readonly (Fill & { readonly name: string; readonly nullable: boolean })[];
-  readonly nested: readonly { readonly name: string; readonly schema: Schema }[];
+  /** The properties that have defaults inside. */
+  readonly nested: ReadonlyMap<string, Schema>;
 }
 
 interface Fill {
@@ -32,9 +33,7 @@ function planOf(schema: Schema): Plan {
           const value = knownDefault(schema, name, property.default!);
           return { name, nullable: property.nullable, value, size: name.length + sizeOf(value) };
         }),
-      nested: properties
-        .filter(([, property]) => [...innerSchemas(property)].some(hasDefaults))
-        .map(([name, property]) => ({ name, schema: property })),
+      nested: new Map(properties.filter(([, property]) => [...innerSchemas(property)].some(hasDefaults))),
     };
     plans.set(schema, plan);
   }
@@ -80,15 +79,19 @@ function fill(value: Json, schema: Schema, room: Room): void {
 function defaultFields(object: JsonObject, schema: Schema, room: Room): void {
   const { fills, nested } = planOf(schema);
   for (const missing of fills) {
+    if (room.isOver) return;
     const present = own(object, missing.name);
     if (present !== undefined && (present !== null || missing.nullable)) continue;
     const value = room.take(missing);
     if (value !== undefined) setOwn(object, missing.name, value);
   }
-  for (const { name, schema: property } of nested) {
-    const present = own(object, name);
-    if (typeof present === 'object' && present !== null) fill(present, property, room);
-  }
+  // Looks at what the object has: a schema may have thousands of properties, and a list thousands of empty objects.
+  if (nested.size > 0)
+    for (const name in object) {
+      const present = object[name];
+      const property = typeof present === 'object' && present !== null ? nested.get(name) : undefined;
+      if (property !== undefined) fill(present!, property, room);
+    }
   const additional = schema.additional?.schema;
   if (additional === undefined || !hasDefaults(additional)) return;
   const standIn = standInOf(additional);
@@ -108,9 +111,15 @@ function defaultItems(list: Json[], items: Schema | undefined, room: Room): void
   }
 }
 
+const standIns = new WeakMap<Schema, Fill>();
+
 /** The default that replaces a null where null is not allowed. */
-function standInOf({ nullable, default: value }: Schema): Fill | undefined {
-  return nullable || value === undefined ? undefined : { value, size: sizeOf(value) };
+function standInOf(schema: Schema): Fill | undefined {
+  const { nullable, default: value } = schema;
+  if (nullable || value === undefined) return undefined;
+  let standIn = standIns.get(schema);
+  if (standIn === undefined) standIns.set(schema, (standIn = { value, size: sizeOf(value) }));
+  return standIn;
 }
 
 /** Drops nulls that are not allowed and have no default. Changes the value. */

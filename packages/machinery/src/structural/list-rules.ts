@@ -41,6 +41,9 @@ function checkSetItems(items: Schema, at: FieldPath, errors: FieldError[]): void
     errors.push(fieldError.invalid(at.child('x-kubernetes-map-type'), items.listType ?? null, why));
 }
 
+/** Each item of a list is compared by all of its keys. */
+const mostKeys = 64;
+
 function checkKeyedList(schema: Schema, at: FieldPath, errors: FieldError[]): void {
   const { items, listKeys, json } = schema;
   const keysAt = at.child('x-kubernetes-list-map-keys');
@@ -53,6 +56,10 @@ function checkKeyedList(schema: Schema, at: FieldPath, errors: FieldError[]): vo
   if (items.type !== 'object') {
     const why = "must be object if parent array's x-kubernetes-list-type is map";
     errors.push(fieldError.invalid(at.child('items').child('type'), items.type, why));
+    return;
+  }
+  if (listKeys.length > mostKeys) {
+    errors.push(fieldError.tooMany(keysAt, listKeys.length, mostKeys));
     return;
   }
   const seen = new Set<string>();
@@ -79,7 +86,7 @@ function checkItemsNullable({ items, listType, listKeys }: Schema, at: FieldPath
     if (property === undefined) continue;
     const place = at.child('items').child('properties').key(key);
     const inKeys = 'this property is in x-kubernetes-list-map-keys, so it';
-    if (!items.required.includes(key) && property.default === undefined)
+    if (!items.required.has(key) && property.default === undefined)
       errors.push(fieldError.required(place.child('default'), `${inKeys} must have a default or be a required property`));
     if (property.nullable) errors.push(fieldError.forbidden(place.child('nullable'), `${inKeys} cannot be nullable`));
   }

@@ -36,6 +36,9 @@ function mayRepeat(value: Json, schema: Schema): boolean {
 /** Up to this length, comparing items pairwise is cheaper than building a table. */
 const mostCompared = 16;
 
+/** With more keys than this, it is not. */
+const mostComparedKeys = 4;
+
 function areDifferent(list: readonly Json[]): boolean {
   if (list.length > mostCompared) return false;
   for (let index = 0; index < list.length; index++) {
@@ -46,7 +49,7 @@ function areDifferent(list: readonly Json[]): boolean {
 }
 
 function haveDifferentKeys(list: readonly Json[], names: readonly string[]): boolean {
-  if (list.length > mostCompared) return false;
+  if (list.length > mostCompared || names.length > mostComparedKeys) return false;
   for (let index = 0; index < list.length; index++) {
     const item = list[index]!;
     if (!isObject(item)) return false;
@@ -90,15 +93,16 @@ function checkKeys(list: readonly Json[], { listKeys }: Schema, { at, errors }: 
     return;
   }
   if (list.length <= 1) return;
-  const keys = list.map((item) => keyOf(item, listKeys));
+  // Go prints maps in key order.
+  const names = [...listKeys].sort();
+  const keys = list.map((item) => keyOf(item, names));
   for (const index of repeated(keys)) errors.push(fieldError.duplicate(at.index(index), keys[index]));
 }
 
 function keyOf(item: Json, names: readonly string[]): JsonObject {
   const key: JsonObject = {};
   if (!isObject(item)) return key;
-  // Go prints maps in key order.
-  for (const name of [...names].sort()) {
+  for (const name of names) {
     const value = own(item, name);
     if (value !== undefined) setOwn(key, name, value);
   }

@@ -1,3 +1,4 @@
+import { pathWithin } from '../field/path.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { isMetaField, own } from './own.ts';
 import type { Schema } from './schema.ts';
@@ -23,10 +24,7 @@ export class UnknownFields {
   }
 
   add(key: string): void {
-    if (this.paths.length >= mostPaths) return;
-    let path = '';
-    for (const segment of this.#segments) path += typeof segment === 'number' ? `[${segment}]` : path === '' ? segment : `.${segment}`;
-    this.paths.push(path === '' ? key : `${path}.${key}`);
+    if (this.paths.length < mostPaths) this.paths.push(pathWithin([...this.#segments, key]));
   }
 }
 

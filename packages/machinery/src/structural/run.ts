@@ -1,6 +1,7 @@
 import type { FieldError } from '../field/error.ts';
-import { FieldPath } from '../field/path.ts';
+import { FieldPath, pathWithin } from '../field/path.ts';
 import * as status from '../status/status.ts';
+import { spend } from '../work/steps.ts';
 
 /** One walk of a validator over a value: its position and the errors found. */
 export class Run {
@@ -34,16 +35,12 @@ export class Run {
 
   /** The path inside the value, as in messages; empty for the value itself. */
   get name(): string {
-    let name = '';
-    for (const segment of this.#segments) name += typeof segment === 'number' ? `[${segment}]` : name === '' ? segment : `.${segment}`;
-    return name;
+    return pathWithin(this.#segments);
   }
 
   /** The path in the object, or of a field there. */
   at(field = ''): FieldPath {
-    const name = this.name;
-    const inside = field === '' ? name : name === '' ? field : `${name}.${field}`;
-    return this.#place(inside);
+    return this.#place(field === '' ? this.name : pathWithin([...this.#segments, field]));
   }
 
   /** The path where the walk began: errors about a whole schema rather than one field are reported here. */
@@ -68,6 +65,9 @@ export class Run {
 
   add(error: FieldError): void {
     if (this.isFull) return;
+    // The errors of alternatives and of values that did not change are dropped again, so that there may be any number of them.
+    const compared = 1 + (error.field.length + error.body.length) / charactersPerStep;
+    spend(this.#segments.length + this.errors.length * compared + stepsPerError);
     for (const known of this.errors) if (known.field === error.field && known.body === error.body) return;
     this.errors.push(error);
   }
@@ -82,3 +82,8 @@ export class Run {
 const maxErrors = 1000;
 
 const maxSteps = 300_000;
+
+const stepsPerError = 20;
+
+/** Comparing texts is faster than reading them. */
+const charactersPerStep = 256;

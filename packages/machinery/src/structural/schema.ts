@@ -24,7 +24,7 @@ export interface Schema {
   readonly properties: ReadonlyMap<string, Schema>;
   readonly additional: AdditionalProperties | undefined;
   readonly items: Schema | undefined;
-  readonly required: readonly string[];
+  readonly required: ReadonlySet<string>;
   readonly enumeration: readonly Json[];
   readonly pattern: string;
   readonly minimum: number | undefined;
@@ -74,7 +74,7 @@ export function readSchema(json: JsonObject): Schema {
     properties: readProperties(get('properties')),
     additional: readAdditional(get('additionalProperties')),
     items: maybeSchema(get('items')),
-    required: texts(get('required')),
+    required: new Set(texts(get('required'))),
     enumeration: list(get('enum')),
     pattern: text(get('pattern')),
     minimum: number(get('minimum')),

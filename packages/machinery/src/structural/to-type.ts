@@ -14,7 +14,7 @@ export function typeOfResource(schema: Schema, name: string): ObjectType {
 function objectType(schema: Schema, name: string, isResource: boolean): ObjectType {
   const fields = new Map<string, Field>();
   for (const [property, inner] of schema.properties) {
-    fields.set(property, lazyField(property, inner, schema.required.includes(property)));
+    fields.set(property, lazyField(property, inner, schema.required.has(property)));
   }
   if (isResource) {
     const text = { kind: 'scalar', scalar: 'string' } as const;
@@ -82,7 +82,7 @@ function keyedItems(items: Schema, keys: readonly string[]): Type {
   for (const key of keys) {
     const schema = items.properties.get(key);
     if (schema?.default !== undefined)
-      fields.set(key, { name: key, type: typeOf(schema), required: items.required.includes(key), default: schema.default });
+      fields.set(key, { name: key, type: typeOf(schema), required: items.required.has(key), default: schema.default });
   }
   return { ...type, fields };
 }

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
+import { spend } from '../work/steps.ts';
 import { own } from './own.ts';
 import type { Schema } from './schema.ts';
 
@@ -7,6 +8,7 @@ import type { Schema } from './schema.ts';
  * unknown fields always count as changed.
  */
 export function isUnchanged(value: Json, old: Json, schema: Schema): boolean {
+  spend(1);
   if (value === null || old === null) return value === old;
   if (Array.isArray(value)) return Array.isArray(old) && value.length === old.length && sameItems(value, old, schema);
   if (!isObject(value)) return value === old;
@@ -32,6 +34,7 @@ function sameItems(value: Json[], old: Json[], schema: Schema): boolean {
 
 /** Deep equality. */
 export function isSame(one: unknown, other: unknown): boolean {
+  spend(1);
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
   if (Array.isArray(one))

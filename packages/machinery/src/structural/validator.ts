@@ -148,7 +148,11 @@ export class Validator {
     if (minProperties !== undefined && count < minProperties)
       run.add(fieldError.invalid(run.at(), count, `${run.name} in body should have at least ${minProperties} properties`));
     if (maxProperties !== undefined && count > maxProperties) run.add(fieldError.tooMany(run.at(), count, maxProperties));
-    for (const name of required) if (!Object.hasOwn(object, name)) run.add(fieldError.required(run.at(name)));
+    for (const name of required) {
+      if (Object.hasOwn(object, name)) continue;
+      if (run.isFull) return;
+      run.add(fieldError.required(run.at(name)));
+    }
   }
 
   #checkField(validator: Validator, field: { key: string; value: Json; old: JsonObject | undefined }, run: Run): void {
