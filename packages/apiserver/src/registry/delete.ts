@@ -2,6 +2,7 @@ import { type DeleteOptions, formatTime, type KubeObject, type ObjectMeta, statu
 import { StoreError } from '@capstan/store';
 import { CacheEntry, storedText } from '../cache/entry.ts';
 import type { RequestContext } from './context.ts';
+import { areSameFinalizers } from './finalizers.ts';
 import { type Backend, cachedEntry, entryAfter, placeOf, storedEntry, type Target, textForStore, writing } from './objects.ts';
 import { objectOf, type Resource, readable } from './resource.ts';
 
@@ -159,10 +160,6 @@ function finalizersAfter(resource: Resource, object: KubeObject, options: Delete
   return [...kept, ...(orphan ? ['orphan'] : []), ...(foreground ? ['foregroundDeletion'] : [])];
 }
 
-function hasSame(finalizers: readonly string[], others: readonly string[]): boolean {
-  return finalizers.length === others.length && finalizers.every((finalizer) => others.includes(finalizer));
-}
-
 /** Marks the object as being deleted; returns false if it already is and nothing changes. */
 function mark(
   resource: Resource,
@@ -170,7 +167,7 @@ function mark(
   { finalizers, grace, now }: { finalizers: string[]; grace: number; now: Date },
 ): boolean {
   const meta = object.metadata;
-  const sameFinalizers = hasSame(finalizers, meta.finalizers ?? []);
+  const sameFinalizers = areSameFinalizers(finalizers, meta.finalizers ?? []);
   const shorter = meta.deletionGracePeriodSeconds !== undefined && grace < meta.deletionGracePeriodSeconds;
   if (meta.deletionTimestamp !== undefined && sameFinalizers && !shorter) return false;
   const isFirst = meta.deletionTimestamp === undefined;

@@ -12,6 +12,36 @@ const created = (meta: ObjectMeta): string[] => texts(validateObjectMeta({ ...go
 const changed = (meta: ObjectMeta, old: ObjectMeta = {}): string[] =>
   texts(validateObjectMetaUpdate({ ...good, ...meta }, { ...good, ...old }, { namespaced: true }));
 
+it('finalizers of an object that is being deleted are read once each', () => {
+  let reads = 0;
+  const finalizers = Array.from({ length: 5_000 }, (_, index) => `example.com/${index}`);
+  const get = (target: string[], key: string | symbol): unknown => {
+    reads++;
+    return Reflect.get(target, key);
+  };
+  const old = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: new Proxy(finalizers, { get }) };
+  const meta = { deletionTimestamp: old.deletionTimestamp, finalizers: [...finalizers.toReversed(), 'example.com/new'] };
+  expect(changed(meta, old)).toEqual([expect.stringContaining('found new finalizers []string{"example.com/new"}')]);
+  expect(reads).toBeLessThan(20_000);
+});
+
+it('owners that all want to be the controller are printed once', () => {
+  let reads = 0;
+  const owner = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    uid: 'q',
+    controller: true,
+    get name() {
+      reads++;
+      return 'p';
+    },
+  };
+  const errors = validateObjectMeta({ ...good, ownerReferences: Array.from({ length: 2_000 }, () => owner) }, rules);
+  expect(errors.length).toBe(1_999);
+  expect(reads).toBeLessThan(10 * 2_000);
+});
+
 describe('metadata of a new object', () => {
   it('may be minimal or complete', () => {
     expect(created({})).toEqual([]);

@@ -50,8 +50,7 @@ export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, rule
   const errors = validateObjectMeta(meta, { ...rules, custom: true, validateName: pathSegment });
   const changes = changeErrors(meta, old, rules.path ?? metadata);
   if (errors.length > 0) checkShared(meta, rules.path ?? metadata, changes);
-  if (changes.length > 0) errors.push(...changes);
-  return errors;
+  return changes.length === 0 ? errors : errors.concat(changes);
 }
 
 /** The kind's own check of updated metadata. */
@@ -86,7 +85,8 @@ function changeErrors(meta: ObjectMeta, old: ObjectMeta, path: FieldPath): Field
 }
 
 function checkNoNewFinalizers(finalizers: readonly string[], old: readonly string[], path: FieldPath, errors: FieldError[]): void {
-  const added = [...new Set(finalizers.filter((finalizer) => !old.includes(finalizer)))].sort();
+  const known = new Set(old);
+  const added = [...new Set(finalizers)].filter((finalizer) => !known.has(finalizer)).sort();
   if (added.length === 0) return;
   const list = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
   const detail = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
@@ -134,6 +134,7 @@ function checkOwners(owners: readonly Partial<OwnerReference>[] | undefined, par
   if (owners === undefined || owners.length === 0) return;
   const path = parent.child('ownerReferences');
   let controller = '';
+  let printed: readonly OwnerReference[] | undefined;
   for (const owner of owners) {
     const { group, version } = splitApiVersion(owner.apiVersion ?? '');
     if (version === '') errors.push(invalid(path.child('apiVersion'), owner.apiVersion ?? '', 'version must not be empty'));
@@ -148,7 +149,7 @@ function checkOwners(owners: readonly Partial<OwnerReference>[] | undefined, par
     if (controller === '') controller = name;
     else {
       const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`;
-      errors.push(invalid(path, owners.map(printedOwner), detail));
+      errors.push(invalid(path, (printed ??= owners.map(printedOwner)), detail));
     }
   }
 }
