@@ -31,7 +31,7 @@ export type { NameCheck } from './meta/names.ts';
 export * as names from './meta/names.ts';
 export * from './meta/options.ts';
 export { parseDeleteOptions, parseListOptions, parsePatchOptions, type Query, queryBoolean, queryInteger } from './meta/query.ts';
-export { sameJson, sameJsonInParts } from './meta/same-json.ts';
+export { jsonKey, sameJson, sameJsonInParts } from './meta/same-json.ts';
 export {
   fieldImmutable,
   type MetaRules,

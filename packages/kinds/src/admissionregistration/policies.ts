@@ -15,6 +15,7 @@ import {
 import { keepPart } from '../parts.ts';
 import { applyDefaults, made } from '../shared/defaulting.ts';
 import { errorsWithinReach } from '../shared/effort.ts';
+import { repeats } from '../shared/repeats.ts';
 import { keepMetadata } from '../shared/status.ts';
 import type { Strategy } from '../strategy.ts';
 import { matchConditionErrors } from './conditions.ts';
@@ -158,9 +159,10 @@ export const validatingadmissionpolicies: Strategy = {
 
 function actionErrors(given: readonly string[], path: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
+  const isRepeated = repeats<string>();
   given.forEach((action, index) => {
     errors.push(...choiceErrors(action, actions, path.index(index)));
-    if (given.indexOf(action) < index) errors.push(fieldError.duplicate(path.index(index), action));
+    if (isRepeated(action)) errors.push(fieldError.duplicate(path.index(index), action));
   });
   if (given.includes('Deny') && given.includes('Warn')) {
     const why = 'repeating the same validation failure information in the API response and headers serves no purpose';

@@ -1,4 +1,5 @@
 import { type FieldError, type FieldPath, type Fields, fieldError, isAbsent, names, textsOf } from '@capstan/machinery';
+import { repeats } from '../shared/repeats.ts';
 
 /** Validates which requests a webhook or policy is called for. */
 
@@ -76,10 +77,11 @@ function resourceErrors(resources: readonly string[], path: FieldPath): FieldErr
 export function namedRuleErrors(rule: Fields, path: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   const given = textsOf(rule['resourceNames']);
+  const isRepeated = repeats<string>();
   given.forEach((name, index) => {
     const at = path.child('resourceNames').index(index);
     for (const message of names.pathSegment(name)) errors.push(fieldError.invalid(at, name, message));
-    if (given.indexOf(name) < index) errors.push(fieldError.duplicate(at, name));
+    if (isRepeated(name)) errors.push(fieldError.duplicate(at, name));
   });
   return [...errors, ...ruleErrors(rule, path)];
 }

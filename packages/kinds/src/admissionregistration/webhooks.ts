@@ -16,6 +16,7 @@ import {
 } from '@capstan/machinery';
 import { applyDefaults, type Defaults } from '../shared/defaulting.ts';
 import { errorsWithinReach } from '../shared/effort.ts';
+import { repeats } from '../shared/repeats.ts';
 import type { Strategy } from '../strategy.ts';
 import { clientConfigErrors } from './client-config.ts';
 import { matchConditionErrors } from './conditions.ts';
@@ -46,8 +47,9 @@ function nameErrors(name: string, path: FieldPath): FieldError[] {
 function reviewVersionErrors(versions: readonly string[], path: FieldPath): FieldError[] {
   if (versions.length === 0) return [fieldError.required(path, `must specify one of ${reviewVersions.join(', ')}`)];
   const errors: FieldError[] = [];
+  const isRepeated = repeats<string>();
   versions.forEach((version, index) => {
-    if (versions.indexOf(version) < index) errors.push(fieldError.invalid(path.index(index), version, 'duplicate version'));
+    if (isRepeated(version)) errors.push(fieldError.invalid(path.index(index), version, 'duplicate version'));
     else for (const message of names.dns1035Label(version)) errors.push(fieldError.invalid(path.index(index), version, message));
   });
   if (!versions.some((version) => reviewVersions.includes(version))) {

@@ -199,10 +199,10 @@ function checkStatefulStrategy(found: Findings, strategy: Readonly<Fields>): voi
 function withClaimVolumes(spec: Readonly<Fields>): Fields {
   const template = fieldsOf(spec['template']);
   const pod = fieldsOf(template['spec']);
-  const claims = [...new Set(itemsOf(spec['volumeClaimTemplates']).map((claim) => textOf(fieldsOf(claim['metadata'])['name'])))];
-  const volumes = itemsOf(pod['volumes']).filter((volume) => !claims.includes(textOf(volume['name'])));
+  const claims = new Set(itemsOf(spec['volumeClaimTemplates']).map((claim) => textOf(fieldsOf(claim['metadata'])['name'])));
+  const volumes = itemsOf(pod['volumes']).filter((volume) => !claims.has(textOf(volume['name'])));
   const { subdomain: _, hostname: _h, ...rest } = pod;
-  const added = claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
+  const added = Array.from(claims, (name) => ({ name, persistentVolumeClaim: { claimName: name } }));
   return { ...template, spec: { ...rest, volumes: [...added, ...volumes] } };
 }
 

@@ -20,6 +20,7 @@ import { domainPathProblems } from '../networking/domain-path.ts';
 import { checkTemplate } from '../pods/pod-validation.ts';
 import { Findings } from '../shared/findings.ts';
 import { goForm, goPodTemplate } from '../shared/go-form.ts';
+import { repeats } from '../shared/repeats.ts';
 import { scheduleProblem } from './cron.ts';
 import { checkSuccessPolicy } from './success-policy.ts';
 
@@ -86,10 +87,11 @@ function checkExitCodes(found: Findings, at: FieldPath, { codes, spec }: { codes
     );
   }
   if (values.length === 0) found.invalid(at.child('values'), codes['values'], 'at least one value is required');
+  const isRepeated = repeats<number>();
   for (const [index, value] of values.entries()) {
     const path = at.child('values').index(index);
     if (codes['operator'] === 'In' && value === 0) found.invalid(path, value, 'must not be 0 for the In operator');
-    if (values.indexOf(value) < index) found.duplicate(path, value);
+    if (isRepeated(value)) found.duplicate(path, value);
   }
   if (values.some((value, index) => index > 0 && values[index - 1]! > value)) found.invalid(at.child('values'), values, 'must be ordered');
 }

@@ -15,6 +15,7 @@ import {
 import { requestProblem } from '@capstan/pki';
 import { keepPart, sameValue } from '../parts.ts';
 import { made } from '../shared/defaulting.ts';
+import { repeats } from '../shared/repeats.ts';
 import type { Strategy } from '../strategy.ts';
 import { certificateChainProblem } from './certificate.ts';
 
@@ -89,8 +90,9 @@ function specErrors(object: KubeObject): FieldError[] {
   list.forEach((usage, index) => {
     if (!usages.includes(usage)) errors.push(fieldError.notSupported(spec.child('usages').index(index), usage, usages));
   });
+  const isRepeated = repeats<string>();
   list.forEach((usage, index) => {
-    if (list.indexOf(usage) < index) errors.push(fieldError.duplicate(spec.child('usages').index(index), usage));
+    if (isRepeated(usage)) errors.push(fieldError.duplicate(spec.child('usages').index(index), usage));
   });
   errors.push(...signerNameErrors(textOf(signerName)));
   if (typeof expirationSeconds === 'number' && expirationSeconds < 600) {

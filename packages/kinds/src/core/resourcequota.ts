@@ -76,14 +76,14 @@ function selectorErrors(spec: Readonly<Fields>): FieldError[] {
   const path = FieldPath.of('spec', 'scopeSelector', 'matchExpressions');
   const errors: FieldError[] = [];
   const present = new Set<string>();
+  const printed = printedSelector(selector);
   for (const expression of itemsOf(selector['matchExpressions'])) {
     const scope = textOf(expression['scopeName']);
     const operator = textOf(expression['operator']);
     const values = textsOf(expression['values']);
     present.add(scope);
     if (!scopes.has(scope)) errors.push(fieldError.invalid(path.child('scopeName'), scope, 'unsupported scope'));
-    for (const _ of misfits(spec, scope))
-      errors.push(fieldError.invalid(path, printedSelector(selector), 'unsupported scope applied to resource'));
+    for (const _ of misfits(spec, scope)) errors.push(fieldError.invalid(path, printed, 'unsupported scope applied to resource'));
     if (podScopes.includes(scope) && operator !== 'Exists') errors.push(fieldError.invalid(path.child('operator'), operator, existsOnly));
     errors.push(...operatorErrors(operator, values, path));
   }

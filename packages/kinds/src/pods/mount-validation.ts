@@ -7,7 +7,8 @@ import { backstepProblem, checkDescendingPath } from '../volumes/volume-paths.ts
 export type Volumes = ReadonlyMap<string, Fields>;
 
 export function checkMounts(found: Findings, at: FieldPath, { container, volumes }: { container: Fields; volumes: Volumes }): void {
-  const devices = itemsOf(container['volumeDevices']);
+  const devices = new Set(itemsOf(container['volumeDevices']).map(({ name }) => name));
+  const devicePaths = new Set(itemsOf(container['volumeDevices']).map(({ devicePath }) => devicePath));
   const seen = new Set<string>();
   for (const [index, mount] of itemsOf(container['volumeMounts']).entries()) {
     const path = at.child('volumeMounts').index(index);
@@ -18,9 +19,8 @@ export function checkMounts(found: Findings, at: FieldPath, { container, volumes
     if (mountPath === '') found.required(path.child('mountPath'));
     if (seen.has(mountPath)) found.invalid(path.child('mountPath'), mountPath, 'must be unique');
     seen.add(mountPath);
-    if (devices.some((device) => device['name'] === name))
-      found.invalid(path.child('name'), name, 'must not already exist in volumeDevices');
-    if (devices.some((device) => device['devicePath'] === mountPath)) {
+    if (devices.has(name)) found.invalid(path.child('name'), name, 'must not already exist in volumeDevices');
+    if (devicePaths.has(mountPath)) {
       found.invalid(path.child('mountPath'), mountPath, 'must not already exist as a path in volumeDevices');
     }
     checkSubPaths(found, at.child('volumeMounts'), { mount, path });
@@ -43,7 +43,8 @@ function checkSubPaths(found: Findings, at: FieldPath, { mount, path }: { mount:
 }
 
 export function checkDevices(found: Findings, at: FieldPath, { container, volumes }: { container: Fields; volumes: Volumes }): void {
-  const mounts = itemsOf(container['volumeMounts']);
+  const mounts = new Set(itemsOf(container['volumeMounts']).map(({ name }) => name));
+  const mountPaths = new Set(itemsOf(container['volumeMounts']).map(({ mountPath }) => mountPath));
   const seenNames = new Set<string>();
   const seenPaths = new Set<string>();
   for (const [index, device] of itemsOf(container['volumeDevices']).entries()) {
@@ -60,8 +61,8 @@ export function checkDevices(found: Findings, at: FieldPath, { container, volume
     if (devicePath === '') found.required(path.child('devicePath'));
     if (seenPaths.has(devicePath)) found.invalid(path.child('devicePath'), devicePath, 'must be unique');
     if (backstepProblem(devicePath) !== undefined) found.invalid(path.child('devicePath'), devicePath, "can not contain backsteps ('..')");
-    if (mounts.some((mount) => mount['name'] === name)) found.invalid(path.child('name'), name, 'must not already exist in volumeMounts');
-    if (mounts.some((mount) => mount['mountPath'] === devicePath)) {
+    if (mounts.has(name)) found.invalid(path.child('name'), name, 'must not already exist in volumeMounts');
+    if (mountPaths.has(devicePath)) {
       found.invalid(path.child('devicePath'), devicePath, 'must not already exist as a path in volumeMounts');
     }
     seenNames.add(name);

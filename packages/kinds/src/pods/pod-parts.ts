@@ -15,10 +15,10 @@ function changeOnly(pod: KubeObject, old: KubeObject, part: Fields): void {
 function validateDebuggers(pod: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
   const at = FieldPath.of('spec', 'ephemeralContainers');
-  const now = itemsOf(fieldsOf(pod['spec'])['ephemeralContainers']);
+  const now = Map.groupBy(itemsOf(fieldsOf(pod['spec'])['ephemeralContainers']), ({ name }) => name);
   for (const before of itemsOf(fieldsOf(old['spec'])['ephemeralContainers'])) {
     const name = textOf(before['name']);
-    const same = now.find((container) => container['name'] === name);
+    const same = now.get(name)?.[0];
     if (same === undefined) found.forbidden(at, `existing ephemeral containers ${JSON.stringify(name)} may not be removed\n`);
     else if (!sameJson(same, before)) found.forbidden(at, `existing ephemeral containers ${JSON.stringify(name)} may not be changed\n`);
   }

@@ -59,10 +59,11 @@ export function checkPodAnnotations(
   if (cost !== undefined && !isCost(cost)) found.invalid(at.key(deletionCostKey), cost, 'must be a 32bit integer');
   const isSeccomp = (key: string): boolean => key === seccompPodKey || key.startsWith(seccompContainerKey);
   for (const [key, profile] of Object.entries(annotations)) if (isSeccomp(key)) checkSeccompName(found, at.child(key), profile);
+  const containers = new Set(containersOf(spec).map(({ name }) => name));
   for (const [key, profile] of Object.entries(annotations)) {
     if (!key.startsWith(appArmorKey)) continue;
     const name = key.slice(appArmorKey.length);
-    if (!containersOf(spec).some((container) => container['name'] === name)) found.invalid(at.key(key), name, 'container not found');
+    if (!containers.has(name)) found.invalid(at.key(key), name, 'container not found');
     if (!['', 'runtime/default', 'unconfined'].includes(profile) && !profile.startsWith('localhost/'))
       found.invalid(at.key(key), profile, `invalid AppArmor profile name: ${fieldError.quote(profile)}`);
   }

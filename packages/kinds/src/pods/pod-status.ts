@@ -40,10 +40,10 @@ function keepGenerations(status: Fields, before: Readonly<Fields>): void {
   if (numberOf(status['observedGeneration']) === 0 && before['observedGeneration'] !== undefined)
     status['observedGeneration'] = before['observedGeneration'];
   if (!Array.isArray(status['conditions'])) return;
-  const left = [...itemsOf(before['conditions'])];
+  const ofType = Map.groupBy(itemsOf(before['conditions']), ({ type }) => type);
+  const left = new Map(Array.from(ofType, ([type, conditions]) => [type, conditions.values()]));
   status['conditions'] = itemsOf(status['conditions']).map((condition) => {
-    const index = left.findIndex(({ type }) => type === condition['type']);
-    const [same] = index < 0 ? [] : left.splice(index, 1);
+    const same = left.get(condition['type'])?.next().value;
     if (numberOf(condition['observedGeneration']) !== 0 || same?.['observedGeneration'] === undefined) return condition;
     return { ...condition, observedGeneration: same['observedGeneration'] };
   });
@@ -114,22 +114,20 @@ interface Ending {
 
 /** A terminated container may not run again unless the pod restarts it. */
 function checkEnded(found: Findings, field: string, { status, before, mayGoOn }: Ending): void {
+  const running = new Set(itemsOf(status[field]).flatMap((container) => (endedOf(container) === undefined ? [container['name']] : [])));
   for (const [index, old] of itemsOf(before[field]).entries()) {
-    if (endedOf(old) === undefined || mayGoOn(old)) continue;
-    for (const container of itemsOf(status[field])) {
-      if (container['name'] !== old['name'] || endedOf(container) !== undefined) continue;
-      found.forbidden(at.child(field).index(index).child('state'), 'may not be transitioned to non-terminated state');
-    }
+    if (endedOf(old) === undefined || mayGoOn(old) || !running.has(old['name'])) continue;
+    found.forbidden(at.child(field).index(index).child('state'), 'may not be transitioned to non-terminated state');
   }
 }
 
 function checkClaims(found: Findings, statuses: readonly Fields[], claims: readonly Fields[]): void {
   const seen = new Set<string>();
+  const known = new Set(claims.map((claim) => claim['name']));
   for (const [index, status] of statuses.entries()) {
     const path = at.child('resourceClaimStatuses').index(index).child('name');
     const name = textOf(status['name']);
-    if (!claims.some((claim) => claim['name'] === name))
-      found.invalid(path, name, 'must match the name of an entry in `spec.resourceClaims`');
+    if (!known.has(name)) found.invalid(path, name, 'must match the name of an entry in `spec.resourceClaims`');
     if (seen.has(name)) found.duplicate(path, name);
     seen.add(name);
     const claim = status['resourceClaimName'];

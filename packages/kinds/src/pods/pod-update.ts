@@ -5,6 +5,7 @@ import {
   fieldsOf,
   isAbsent,
   itemsOf,
+  jsonKey,
   type KubeObject,
   names,
   numberOf,
@@ -47,11 +48,10 @@ function checkDeadline(found: Findings, spec: Readonly<Fields>, before: Readonly
 }
 
 function checkAdditions(found: Findings, spec: Readonly<Fields>, before: Readonly<Fields>): void {
-  const tolerations = itemsOf(spec['tolerations']);
-  const kept = itemsOf(before['tolerations']).every((old) =>
-    tolerations.some((toleration) => sameJson(without(toleration, 'tolerationSeconds'), without(old, 'tolerationSeconds'))),
-  );
-  if (!kept) found.forbidden(at.child('tolerations'), 'existing toleration can not be modified except its tolerationSeconds');
+  const keyOf = (toleration: Fields): string => jsonKey(without(toleration, 'tolerationSeconds'));
+  const tolerations = new Set(itemsOf(spec['tolerations']).map(keyOf));
+  if (!itemsOf(before['tolerations']).every((old) => tolerations.has(keyOf(old))))
+    found.forbidden(at.child('tolerations'), 'existing toleration can not be modified except its tolerationSeconds');
   const gates = new Set(itemsOf(before['schedulingGates']).map((gate) => gate['name']));
   for (const [index, { name }] of itemsOf(spec['schedulingGates']).entries()) {
     if (gates.has(name)) continue;

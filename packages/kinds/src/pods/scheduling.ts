@@ -176,7 +176,13 @@ export function checkAffinity(found: Findings, at: FieldPath, affinity: Readonly
   checkPodAffinity(found, at.child('podAntiAffinity'), fieldsOf(affinity['podAntiAffinity']));
 }
 
+/** Constraints with the same key are equal for the scheduler. */
+function spreadKey({ topologyKey, whenUnsatisfiable }: Fields): string {
+  return JSON.stringify([topologyKey, whenUnsatisfiable]);
+}
+
 export function checkSpread(found: Findings, at: FieldPath, constraints: readonly Fields[]): void {
+  const last = new Map(constraints.map((constraint, index) => [spreadKey(constraint), index]));
   for (const [index, constraint] of constraints.entries()) {
     const path = at.index(index);
     const { topologyKey, whenUnsatisfiable, minDomains } = constraint;
@@ -186,8 +192,7 @@ export function checkSpread(found: Findings, at: FieldPath, constraints: readonl
     const actions = ['DoNotSchedule', 'ScheduleAnyway'];
     if (!actions.includes(textOf(whenUnsatisfiable)))
       found.notSupported(path.child('whenUnsatisfiable'), textOf(whenUnsatisfiable), actions);
-    const later = constraints.slice(index + 1);
-    if (later.some((other) => other['topologyKey'] === topologyKey && other['whenUnsatisfiable'] === whenUnsatisfiable)) {
+    if (last.get(spreadKey(constraint))! > index) {
       found.duplicate(path.child('{topologyKey, whenUnsatisfiable}'), `{${textOf(topologyKey)}, ${textOf(whenUnsatisfiable)}}`);
     }
     if (!isAbsent(minDomains) && numberOf(minDomains) <= 0)

@@ -31,16 +31,23 @@ function externalAddress({ spec, status }: Row): string {
   }
 }
 
+const shownEndpoints = 3;
+
+/** Each address with each port. Only the first of them are made: there may be a billion in an object of a megabyte. */
 function endpointAddresses({ object }: Row): string {
   const subsets = itemsOf(object['subsets']);
-  const found: string[] = [];
+  const shown: string[] = [];
+  let count = 0;
   for (const subset of subsets) {
-    const addresses = itemsOf(subset['addresses']).map((address) => textOf(address['ip']));
-    const ports = itemsOf(subset['ports']);
-    if (ports.length === 0) found.push(...addresses);
-    for (const port of ports) found.push(...addresses.map((ip) => `${ip.includes(':') ? `[${ip}]` : ip}:${numberOf(port['port'])}`));
+    const [addresses, ports] = [itemsOf(subset['addresses']), itemsOf(subset['ports'])];
+    count += addresses.length * Math.max(ports.length, 1);
+    const first = addresses.slice(0, shownEndpoints).map((address) => textOf(address['ip']));
+    if (ports.length === 0) shown.push(...first);
+    for (const port of ports.slice(0, shownEndpoints))
+      shown.push(...first.map((ip) => `${ip.includes(':') ? `[${ip}]` : ip}:${numberOf(port['port'])}`));
+    shown.length = Math.min(shown.length, shownEndpoints);
   }
-  return firstAndMore(found, 3) ?? (subsets.length === 0 ? none : '');
+  return firstAndMore(shown, shownEndpoints, count) ?? (subsets.length === 0 ? none : '');
 }
 
 const rolePrefix = 'node-role.kubernetes.io/';

@@ -39,11 +39,11 @@ export function templateSpec(owner: unknown): unknown {
   return fieldsOf(fieldsOf(owner)['template'])['spec'];
 }
 
-/** The first items of a list and the number of the others; undefined if the list is empty. */
-export function firstAndMore(list: readonly string[], shown: number): string | undefined {
+/** The first items of a list and the number of the others; undefined if the list is empty. The list may have fewer than the count. */
+export function firstAndMore(list: readonly string[], shown: number, count = list.length): string | undefined {
   if (list.length === 0) return undefined;
   const text = list.slice(0, shown).join(',');
-  return list.length > shown ? `${text} + ${list.length - shown} more...` : text;
+  return count > shown ? `${text} + ${count - shown} more...` : text;
 }
 
 export function textOr(value: unknown, otherwise: string): string {

@@ -40,6 +40,7 @@ interface Initialization extends Summary {
 
 function initialization(pod: KubeObject, reason: string): Initialization {
   const declared = itemsOf(fieldsOf(pod['spec'])['initContainers']);
+  const byName = Map.groupBy(declared, ({ name }) => name);
   const found: Initialization = {
     reason,
     ready: 0,
@@ -50,7 +51,7 @@ function initialization(pod: KubeObject, reason: string): Initialization {
     sidecarLastRestart: '',
   };
   for (const [index, status] of itemsOf(fieldsOf(pod['status'])['initContainerStatuses']).entries()) {
-    const sidecar = stays(declared.find((container) => container['name'] === status['name']));
+    const sidecar = stays(byName.get(status['name'])?.[0]);
     found.restarts += numberOf(status['restartCount']);
     found.lastRestart = later(found.lastRestart, status);
     if (sidecar) {

@@ -6,6 +6,7 @@ import {
   fieldsOf,
   isAbsent,
   itemsOf,
+  jsonKey,
   type KubeObject,
   maybeFields,
   names,
@@ -18,6 +19,7 @@ import { checkNodeSelector } from '../pods/scheduling.ts';
 import { interfaceAddressProblems } from '../services/addresses.ts';
 import { Findings } from '../shared/findings.ts';
 import { goForm } from '../shared/go-form.ts';
+import { repeats } from '../shared/repeats.ts';
 import { keepMetadata } from '../shared/status.ts';
 import type { StrategyContext } from '../strategy.ts';
 import { checkDriverName } from '../volumes/volume-sources.ts';
@@ -108,8 +110,8 @@ function checkReservation(found: Findings, claim: KubeObject, before: Readonly<F
     found.forbidden(path, 'may not be specified when `allocated` is not set');
     return;
   }
-  const known = itemsOf(before['reservedFor']);
-  const isNew = (consumer: Fields): boolean => !known.some((other) => sameJson(other, consumer));
+  const known = new Set(itemsOf(before['reservedFor']).map(jsonKey));
+  const isNew = (consumer: Fields): boolean => !known.has(jsonKey(consumer));
   if (claim.metadata.deletionTimestamp !== undefined && consumers.some(isNew))
     found.forbidden(path, 'new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set');
 }
@@ -163,7 +165,8 @@ function checkNetwork(found: Findings, path: FieldPath, { interfaceName, hardwar
   const within = path.child('ips');
   for (const [index, address] of addresses.entries()) found.invalid(within.index(index), address, interfaceAddressProblems(address));
   if (addresses.length > mostAddresses) found.tooMany(within, addresses.length, mostAddresses);
-  for (const [index, address] of addresses.entries()) if (addresses.indexOf(address) < index) found.duplicate(within.index(index), address);
+  const isRepeated = repeats<string>();
+  for (const [index, address] of addresses.entries()) if (isRepeated(address)) found.duplicate(within.index(index), address);
 }
 
 function checkAllocation(

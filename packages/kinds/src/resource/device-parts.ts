@@ -11,6 +11,7 @@ import {
   textsOf,
 } from '@capstan/machinery';
 import type { Findings } from '../shared/findings.ts';
+import { repeats } from '../shared/repeats.ts';
 import { checkDriverName } from '../volumes/volume-sources.ts';
 
 const longestIdentifier = 32;
@@ -81,7 +82,8 @@ export function checkRequestNames(
 ): void {
   for (const [index, name] of requests.entries()) checkRequestReference(found, at.index(index), { name, known });
   if (requests.length > mostRequests) found.tooMany(at, requests.length, mostRequests);
-  for (const [index, name] of requests.entries()) if (requests.indexOf(name) < index) found.duplicate(at.index(index), name);
+  const isRepeated = repeats<string>();
+  for (const [index, name] of requests.entries()) if (isRepeated(name)) found.duplicate(at.index(index), name);
 }
 
 export function checkRequestReference(found: Findings, at: FieldPath, { name, known }: { name: string; known: ReadonlySet<string> }): void {

@@ -15,6 +15,7 @@ import {
   validateLabels,
 } from '@capstan/machinery';
 import { Findings } from '../shared/findings.ts';
+import { repeats } from '../shared/repeats.ts';
 import type { StrategyContext } from '../strategy.ts';
 import { addressProblems, rangeProblems, specialAddressProblems } from './addresses.ts';
 import {
@@ -92,10 +93,10 @@ function checkAddresses(found: Findings, spec: Readonly<Fields>): void {
   if (first === '' && addresses.length > 0) found.invalid(path, addresses, 'must be empty when `clusterIP` is not specified');
   if (first !== '' && addresses.length === 0) found.required(path);
   else if (first !== '' && addresses[0] !== first) found.invalid(path, addresses, 'first value must match `clusterIP`');
-  const families = textsOf(spec['ipFamilies']);
-  for (const [index, family] of families.entries()) {
+  const isRepeated = repeats<string>();
+  for (const [index, family] of textsOf(spec['ipFamilies']).entries()) {
     if (family !== 'IPv4' && family !== 'IPv6') found.notSupported(at.child('ipFamilies').index(index), family, ['IPv4', 'IPv6']);
-    if (families.indexOf(family) < index) found.duplicate(at.child('ipFamilies').index(index), family);
+    if (isRepeated(family)) found.duplicate(at.child('ipFamilies').index(index), family);
   }
   found.optionalOneOf(at.child('ipFamilyPolicy'), spec['ipFamilyPolicy'], ['PreferDualStack', 'RequireDualStack', 'SingleStack']);
   if (isHeadless(spec)) {

@@ -5,6 +5,7 @@ import {
   fieldsOf,
   isAbsent,
   itemsOf,
+  jsonKey,
   type KubeObject,
   names,
   numberOf,
@@ -17,6 +18,7 @@ import {
 import { applyDefaults, made } from '../shared/defaulting.ts';
 import { Findings } from '../shared/findings.ts';
 import { goForm } from '../shared/go-form.ts';
+import { repeats } from '../shared/repeats.ts';
 import { checkNonNegativeQuantity } from '../shared/resources.ts';
 import { keepMetadata, separateStatus } from '../shared/status.ts';
 import type { Strategy } from '../strategy.ts';
@@ -58,18 +60,19 @@ function validateStorageClass(object: KubeObject): FieldError[] {
   checkParameters(found, stringMapOf(object['parameters']), true);
   found.optionalOneOf(FieldPath.of('reclaimPolicy'), object['reclaimPolicy'], ['Delete', 'Retain']);
   found.oneOf(FieldPath.of('volumeBindingMode'), object['volumeBindingMode'], ['Immediate', 'WaitForFirstConsumer']);
-  const topologies = itemsOf(object['allowedTopologies']);
-  for (const [index, term] of topologies.entries()) {
+  const isRepeatedTerm = repeats<string>();
+  for (const [index, term] of itemsOf(object['allowedTopologies']).entries()) {
     const isEmpty = itemsOf(term['matchLabelExpressions']).length === 0;
-    if (isEmpty || topologies.slice(0, index).some((other) => sameJson(other, term))) {
+    if (isRepeatedTerm(jsonKey(term)) || isEmpty) {
       found.duplicate(FieldPath.of('allowedTopologies').index(index).child('matchLabelExpressions'), '');
     }
     for (const [position, { key, values }] of itemsOf(term['matchLabelExpressions']).entries()) {
       const at = FieldPath.of('allowedTopologies').index(index).child('matchLabelExpressions').index(position);
       const given = textsOf(values);
       if (given.length === 0) found.required(at.child('values'));
+      const isRepeated = repeats<string>();
       for (const [place, value] of given.entries()) {
-        if (given.indexOf(value) < place) found.duplicate(at.child('values').index(place), value);
+        if (isRepeated(value)) found.duplicate(at.child('values').index(place), value);
       }
       found.invalid(at.child('key'), textOf(key), names.qualifiedName(textOf(key)));
     }
@@ -141,10 +144,10 @@ function validateNode(object: KubeObject): FieldError[] {
     found.nonNegative(at.child('allocatable', 'count'), fieldsOf(driver['allocatable'])['count']);
     if (seen.has(name)) found.duplicate(at.child('name'), name);
     seen.add(name);
-    const keys = textsOf(driver['topologyKeys']);
-    for (const [position, key] of keys.entries()) {
+    const isRepeated = repeats<string>();
+    for (const key of textsOf(driver['topologyKeys'])) {
       if (key === '') found.required(at);
-      if (keys.indexOf(key) < position) found.duplicate(at, key);
+      if (isRepeated(key)) found.duplicate(at, key);
       found.invalid(at, key, names.qualifiedName(key));
     }
   }
@@ -154,12 +157,10 @@ function validateNode(object: KubeObject): FieldError[] {
 /** A driver on a node cannot be changed, only removed. */
 function validateNodeUpdate(object: KubeObject, old: KubeObject): FieldError[] {
   const found = new Findings();
-  const drivers = itemsOf(fieldsOf(object['spec'])['drivers']);
+  const drivers = Map.groupBy(itemsOf(fieldsOf(object['spec'])['drivers']), ({ name }) => name);
   for (const before of itemsOf(fieldsOf(old['spec'])['drivers'])) {
-    for (const driver of drivers) {
-      if (driver['name'] === before['name'])
-        found.immutable(FieldPath.of('spec', 'drivers'), goForm('CSINodeDriver', driver), sameJson(driver, before));
-    }
+    for (const driver of drivers.get(before['name']) ?? [])
+      found.immutable(FieldPath.of('spec', 'drivers'), goForm('CSINodeDriver', driver), sameJson(driver, before));
   }
   return found.errors;
 }

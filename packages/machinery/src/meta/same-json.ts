@@ -23,6 +23,15 @@ export function sameJson(one: unknown, other: unknown): boolean {
   return true;
 }
 
+/** A text that is the same for values that are equal, to look them up in a table. */
+export function jsonKey(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    isScalar(inner) || Array.isArray(inner) ? inner : Object.fromEntries(Object.entries(inner as object).sort(byName)),
+  );
+}
+
+const byName = ([left]: [string, unknown], [right]: [string, unknown]): number => (left < right ? -1 : 1);
+
 /** The same in parts, for large values. */
 export function* sameJsonInParts(one: unknown, other: unknown): Parts<boolean> {
   if (one === other) return true;

@@ -45,6 +45,13 @@ describe('the runtime class of a pod', () => {
     expect([refused.code, refused.json().message]).toEqual([403, 'pods "p" is forbidden: pod rejected: RuntimeClass "none" not found']);
   });
 
+  test('refuses more tolerations than it can compare', async () => {
+    const tolerations = Array.from({ length: 5_000 }, (_, index) => ({ key: `k${index}`, operator: 'Exists' }));
+    const refused = await post(pods, pod({ runtimeClassName: 'small', tolerations }));
+    expect([refused.code, refused.json().message]).toEqual([403, expect.stringContaining('5003 tolerations')]);
+    expect((await post(pods, pod({ runtimeClassName: 'small', tolerations: tolerations.slice(0, 300) }))).code).toBe(201);
+  });
+
   test('sets the overhead, node selector and tolerations', async () => {
     const made = spec(await post(pods, pod({ runtimeClassName: 'small', nodeSelector: { disk: 'ssd' } })));
     expect(made['overhead']).toEqual({ cpu: '10m' });

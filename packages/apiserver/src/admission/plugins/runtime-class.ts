@@ -5,10 +5,13 @@ import {
   isAbsent,
   itemsOf,
   type KubeObject,
+  limitSteps,
   maybeFields,
   numberOf,
+  OutOfSteps,
   StatusError,
   sameJson,
+  spend,
   stringMapOf,
   textOf,
 } from '@capstan/machinery';
@@ -75,8 +78,21 @@ function setScheduling(request: AdmissionRequest, spec: Fields, { nodeSelector, 
     );
   }
   if (Object.keys(wanted).length > 0) spec['nodeSelector'] = { ...given, ...wanted };
-  const merged = mergeTolerations([...itemsOf(spec['tolerations']), ...itemsOf(tolerations)]);
+  const merged = mergedTolerations(request, [...itemsOf(spec['tolerations']), ...itemsOf(tolerations)]);
   if (merged.length > 0) spec['tolerations'] = merged;
+}
+
+/** The steps that comparing tolerations with each other may take: some 700 tolerations. */
+const mostSteps = 5_000_000;
+const stepsPerComparison = 10;
+
+function mergedTolerations(request: AdmissionRequest, all: readonly Fields[]): Fields[] {
+  try {
+    return limitSteps(mostSteps, () => mergeTolerations(all));
+  } catch (error) {
+    if (!(error instanceof OutOfSteps)) throw error;
+    throw forbidden(request, `pod rejected: it has ${all.length} tolerations with those of its RuntimeClass, too many to compare`);
+  }
 }
 
 /** Drops tolerations that another one includes. */
@@ -91,6 +107,7 @@ function mergeTolerations(all: readonly Fields[]): Fields[] {
 }
 
 function includes(larger: Readonly<Fields>, smaller: Readonly<Fields>): boolean {
+  spend(stepsPerComparison);
   if (sameJson(larger, smaller)) return true;
   const [operator, effect] = [textOf(larger['operator']), textOf(larger['effect'])];
   const matchesAll = textOf(larger['key']) === '' && operator === 'Exists';
