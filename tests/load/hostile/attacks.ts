@@ -1,6 +1,7 @@
 import { byAgents } from './by-agents.ts';
 import { expressions } from './expressions.ts';
 import { type Attack, asking, connections, handshakes, repeated } from './means.ts';
+import { multiplied } from './multiplied.ts';
 import { throughRest } from './through-rest.ts';
 import { configMaps } from './world.ts';
 
@@ -105,6 +106,7 @@ export const attacks: ReadonlyMap<string, Attack> = new Map<string, Attack>([
   ],
   ['TLS handshakes, 100 at a time', handshakes(100)],
   ...expressions,
+  ...multiplied,
   [
     'roles of 2,000 rules, 8 connections',
     asking(8, ({ attacker }, index) => ({
