@@ -6,6 +6,7 @@ import {
   type KubeObject,
   type ObjectType,
   type Type,
+  whole,
 } from '@capstan/machinery';
 import { describe, expect, it } from 'vitest';
 import { printers } from './printers/printers.ts';
@@ -19,14 +20,20 @@ import { contextOf } from './testing/context.ts';
  */
 const lengths = [64, 128, 256] as const;
 
-type Change = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
+type Change = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'validateInParts'>;
 type Step = (strategy: Strategy, object: KubeObject, old: KubeObject) => void;
 
 const update = (change: Change | undefined, object: KubeObject, old: KubeObject): void => {
   change?.prepareForUpdate?.(object, old, contextOf());
   change?.validate?.(object, contextOf());
   change?.validateUpdate?.(object, old, contextOf());
+  checkInParts(change, object, old);
 };
+
+function checkInParts(change: Change | undefined, object: KubeObject, old: KubeObject | undefined): void {
+  const parts = change?.validateInParts?.({ object, old, errors: [] }, contextOf());
+  if (parts !== undefined) whole(parts);
+}
 
 const steps: Readonly<Record<string, Step>> = {
   default: ({ default: fill }, object) => fill?.(object),
@@ -34,6 +41,7 @@ const steps: Readonly<Record<string, Step>> = {
     strategy.prepareForCreate?.(object, contextOf());
     strategy.validate?.(object, contextOf());
     strategy.validateCreate?.(object, contextOf());
+    checkInParts(strategy, object, undefined);
   },
   update,
   status: ({ status }, object, old) => update(status, object, old),

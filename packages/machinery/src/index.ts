@@ -116,5 +116,5 @@ export { isUnchanged, oldItems } from './structural/unchanged.ts';
 export { age, humanDuration } from './time/duration.ts';
 export { formatMicroTime, formatTime, parseTime } from './time/time.ts';
 export { Trouble, type TroubleFacts, type TroubleOptions } from './trouble/trouble.ts';
-export { type Parts, whole } from './work/parts.ts';
+export { endsPart, limitStepsInParts, type Parts, whole } from './work/parts.ts';
 export { type Counted, countSteps, enterLimit, leaveLimit, limitSteps, OutOfSteps, spend, spendText } from './work/steps.ts';

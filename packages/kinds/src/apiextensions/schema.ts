@@ -10,6 +10,7 @@ import {
   itemsOf,
   type JsonObject,
   type KubeObject,
+  type Parts,
   readSchema,
   schemaErrors,
   structuralErrors,
@@ -29,21 +30,25 @@ const goNames =
 export interface SchemaOptions {
   readonly hasStatus: boolean;
   /** Checks the rules of a schema that has no other errors. */
-  readonly ruleErrors: (json: JsonObject, at: FieldPath) => FieldError[];
+  readonly ruleErrors: (json: JsonObject, at: FieldPath) => Parts<FieldError[]>;
 }
 
-/** Validates the schema of a version. */
-export function versionSchemaErrors(json: JsonObject, at: FieldPath, { hasStatus, ruleErrors }: SchemaOptions): FieldError[] {
+/** Validates the schema of a version. Each phase takes as long as it takes to parse the schema, or less. */
+export function* versionSchemaErrors(json: JsonObject, at: FieldPath, { hasStatus, ruleErrors }: SchemaOptions): Parts<FieldError[]> {
   const place = at.child('openAPIV3Schema');
   const errors = hasStatus ? statusErrors(json, at) : [];
   if (json['nullable'] === true)
     errors.push(fieldError.forbidden(at.child('openAPIV3Schema.nullable'), 'nullable cannot be true at the root'));
   const schema = readSchema(json);
+  yield;
   const structural = isUnreadable(json) ? undefined : structuralErrors(schema, place);
+  yield;
   const defaults = structural?.length === 0 ? defaultErrors({ ...schema, embeddedResource: true }, place) : [];
+  yield;
   const others = schemaErrors(schema, place);
-  errors.push(...(structural ?? []), ...defaults, ...others);
-  return errors.length > 0 ? errors : ruleErrors(json, place);
+  yield;
+  const found = [...errors, ...(structural ?? []), ...defaults, ...others];
+  return found.length > 0 ? found : yield* ruleErrors(json, place);
 }
 
 function statusErrors(json: JsonObject, at: FieldPath): FieldError[] {

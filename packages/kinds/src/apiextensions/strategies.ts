@@ -14,11 +14,11 @@ import {
 } from '@capstan/machinery';
 import { keepPart } from '../parts.ts';
 import { applyDefaults, type Defaults, made } from '../shared/defaulting.ts';
-import { errorsWithinReach } from '../shared/effort.ts';
+import { errorsWithinReachInParts } from '../shared/effort.ts';
 import type { Strategy, StrategyContext } from '../strategy.ts';
-import { ruleErrors } from './rules/errors.ts';
+import { ruleErrorsInParts } from './rules/errors.ts';
 import { unknownFormats } from './schema.ts';
-import { definitionErrors, groupWithoutDot, type RuleErrors, statusErrors } from './validation.ts';
+import { definitionErrorsInParts, groupWithoutDot, type RuleErrors, statusErrors } from './validation.ts';
 
 /** Keeps a deleted definition until all objects of its kind are deleted. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
@@ -63,9 +63,22 @@ function fullNameErrors({ metadata, spec }: KubeObject): FieldError[] {
 
 /** Validates rules, except those of unchanged schemas. Expressions that occur anywhere in the old definition count as stored. */
 function rulesBeside(old: KubeObject | undefined): RuleErrors {
-  if (old === undefined) return (json, at) => ruleErrors(json, at, () => false);
-  const text = JSON.stringify(old['spec']);
-  return (json, at) => (text.includes(JSON.stringify(json)) ? [] : ruleErrors(json, at, (rule) => text.includes(JSON.stringify(rule))));
+  if (old === undefined) return (json, at) => ruleErrorsInParts(json, at, () => false);
+  const texts = new Set<string>();
+  collectTexts(old['spec'], texts);
+  const versions = itemsOf(fieldsOf(old['spec'])['versions']);
+  const schemas = new Set(versions.map(({ schema }) => JSON.stringify(fieldsOf(schema)['openAPIV3Schema'])));
+  return function* (json, at) {
+    if (schemas.has(JSON.stringify(json))) return [];
+    yield;
+    return yield* ruleErrorsInParts(json, at, (rule) => texts.has(rule));
+  };
+}
+
+/** Collects all texts inside, of which any may be an expression. */
+function collectTexts(value: unknown, texts: Set<string>): void {
+  if (typeof value === 'string') texts.add(value);
+  else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) collectTexts(inner, texts);
 }
 
 function warnOfFormats(object: KubeObject, old: KubeObject | undefined, { warn }: StrategyContext): void {
@@ -113,18 +126,11 @@ const customresourcedefinitions: Strategy = {
     rememberStorageVersion(object);
     warnOfFormats(object, old, context);
   },
-  validateCreate: (object, context) => [
-    ...fullNameErrors(object),
-    ...inPlace(
-      context,
-      errorsWithinReach(FieldPath.of('spec'), () => definitionErrors(object, undefined, rulesBeside(undefined))),
-    ),
-  ],
-  validateUpdate: (object, old, context) =>
-    inPlace(
-      context,
-      errorsWithinReach(FieldPath.of('spec'), () => definitionErrors(object, old, rulesBeside(old))),
-    ),
+  validateCreate: fullNameErrors,
+  *validateInParts({ object, old }, context) {
+    const errors = definitionErrorsInParts(object, old, rulesBeside(old));
+    return inPlace(context, yield* errorsWithinReachInParts(FieldPath.of('spec'), errors));
+  },
   beforeDeletion: beginDeletion,
   returnDeletedObject: true,
   status: {

@@ -10,8 +10,10 @@ import {
   type KubeObject,
   maybeFields,
   names as nameRules,
+  type Parts,
   textOf,
   textsOf,
+  whole,
 } from '@capstan/machinery';
 import { approvalErrors } from './approval.ts';
 import { mayHaveAnyBundle } from './ca-bundle.ts';
@@ -22,14 +24,28 @@ import { columnErrors, selectableFieldErrors, subresourceErrors } from './presen
 import { versionSchemaErrors } from './schema.ts';
 
 /** Validates the rules of a schema that has no other errors. */
-export type RuleErrors = (json: JsonObject, at: FieldPath) => FieldError[];
+export type RuleErrors = (json: JsonObject, at: FieldPath) => Parts<FieldError[]>;
 
 /** Validates a definition on create (without `old`) or update. */
-export function definitionErrors(definition: KubeObject, old: KubeObject | undefined, ruleErrors: RuleErrors): FieldError[] {
+export function definitionErrors(
+  definition: KubeObject,
+  old: KubeObject | undefined,
+  ruleErrors: (json: JsonObject, at: FieldPath) => FieldError[],
+): FieldError[] {
+  const inOnePart: RuleErrors = function* (json, at) {
+    yield;
+    return ruleErrors(json, at);
+  };
+  return whole(definitionErrorsInParts(definition, old, inOnePart));
+}
+
+/** The same in parts: a definition may have tens of thousands of properties. */
+export function* definitionErrorsInParts(definition: KubeObject, old: KubeObject | undefined, ruleErrors: RuleErrors): Parts<FieldError[]> {
   const status = fieldsOf(definition['status']);
   const internal = toInternal(definition);
+  yield;
   return [
-    ...specErrors(internal, FieldPath.of('spec'), ruleErrors),
+    ...(yield* specErrors(internal, FieldPath.of('spec'), ruleErrors)),
     ...conversionErrors(fieldsOf(internal.spec['conversion']), FieldPath.of('spec', 'conversion'), mayHaveAnyBundle(old)),
     ...(old === undefined ? [] : changeErrors(internal.spec, old)),
     ...nameErrors(fieldsOf(status['acceptedNames']), FieldPath.of('status', 'acceptedNames')),
@@ -43,17 +59,20 @@ export function statusErrors(definition: KubeObject): FieldError[] {
   return nameErrors(fieldsOf(fieldsOf(definition['status'])['acceptedNames']), FieldPath.of('status', 'acceptedNames'));
 }
 
-function specErrors(internal: InternalSpec, at: FieldPath, ruleErrors: RuleErrors): FieldError[] {
+function* specErrors(internal: InternalSpec, at: FieldPath, ruleErrors: RuleErrors): Parts<FieldError[]> {
   const { spec, group, names, versions } = internal;
+  const ofVersions: FieldError[][] = [];
+  for (const [index, version] of versions.entries())
+    ofVersions.push(yield* versionErrors(version, at.child('versions').index(index), { internal, ruleErrors }));
   return [
     ...groupErrors(group, at.child('group')),
     ...scopeErrors(textOf(spec['scope']), at.child('scope')),
     ...missingSchemas(internal, at.child('versions')),
-    ...versions.flatMap((version, index) => versionErrors(version, at.child('versions').index(index), { internal, ruleErrors })),
+    ...ofVersions.flat(),
     ...versionListErrors(internal, at),
     ...requiredNameErrors(names, at.child('names')),
     ...nameErrors(names, at.child('names')),
-    ...sharedErrors(internal, at, ruleErrors),
+    ...(yield* sharedErrors(internal, at, ruleErrors)),
   ];
 }
 
@@ -84,7 +103,7 @@ interface Around {
   readonly ruleErrors: RuleErrors;
 }
 
-function versionErrors(version: InternalVersion, at: FieldPath, { internal, ruleErrors }: Around): FieldError[] {
+function* versionErrors(version: InternalVersion, at: FieldPath, { internal, ruleErrors }: Around): Parts<FieldError[]> {
   const errors: FieldError[] = [];
   const problems = nameRules.dns1035Label(version.name);
   if (problems.length > 0) errors.push(fieldError.invalid(at.child('name'), version.name, problems.join(',')));
@@ -92,21 +111,23 @@ function versionErrors(version: InternalVersion, at: FieldPath, { internal, rule
     errors.push(fieldError.invalid(at.child('deprecationWarning'), version.deprecationWarning, problem));
   const subresources = internal.subresources ?? version.subresources;
   const hasStatus = maybeFields(subresources?.['status']) !== undefined;
-  if (version.schema !== undefined) errors.push(...versionSchemaErrors(version.schema, at.child('schema'), { hasStatus, ruleErrors }));
+  if (version.schema !== undefined)
+    errors.push(...(yield* versionSchemaErrors(version.schema, at.child('schema'), { hasStatus, ruleErrors })));
   errors.push(...subresourceErrors(version.subresources, at.child('subresources')));
   errors.push(...columnErrors(version.columns, at.child('additionalPrinterColumns')));
   const schema = version.schema ?? internal.schema;
   if (schema !== undefined) errors.push(...selectableFieldErrors(version.selectableFields, schema, at.child('selectableFields')));
+  yield;
   return errors;
 }
 
 /** Validates the parts that are the same in all versions. */
-function sharedErrors(internal: InternalSpec, at: FieldPath, ruleErrors: RuleErrors): FieldError[] {
+function* sharedErrors(internal: InternalSpec, at: FieldPath, ruleErrors: RuleErrors): Parts<FieldError[]> {
   const { schema, subresources, versions } = internal;
   const all = [subresources, ...versions.map((version) => version.subresources)];
   const hasStatus = all.some((one) => maybeFields(one?.['status']) !== undefined);
   return [
-    ...(schema === undefined ? [] : versionSchemaErrors(schema, at.child('validation'), { hasStatus, ruleErrors })),
+    ...(schema === undefined ? [] : yield* versionSchemaErrors(schema, at.child('validation'), { hasStatus, ruleErrors })),
     ...subresourceErrors(subresources, at.child('subresources')),
     ...columnErrors(internal.columns, at.child('additionalPrinterColumns')),
     ...(schema === undefined ? [] : selectableFieldErrors(internal.selectableFields, schema, at.child('selectableFields'))),
@@ -143,10 +164,11 @@ function storedVersionErrors(stored: readonly string[], versions: readonly Inter
   const at = FieldPath.of('status', 'storedVersions');
   if (stored.length === 0) return [fieldError.invalid(at, null, 'must have at least one stored version')];
   const errors: FieldError[] = [];
+  const [inStatus, inSpec] = [new Set(stored), new Set(versions.map(({ name }) => name))];
   for (const { name, storage } of versions)
-    if (storage && !stored.includes(name)) errors.push(fieldError.invalid(at, stored, `must have the storage version ${name}`));
+    if (storage && !inStatus.has(name)) errors.push(fieldError.invalid(at, stored, `must have the storage version ${name}`));
   for (const [index, name] of stored.entries()) {
-    if (versions.some((version) => version.name === name)) continue;
+    if (inSpec.has(name)) continue;
     const why = `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
     errors.push(fieldError.invalid(at.index(index), name, why));
   }

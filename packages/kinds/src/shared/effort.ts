@@ -1,4 +1,4 @@
-import { type FieldError, type FieldPath, fieldError, limitSteps, OutOfSteps } from '@capstan/machinery';
+import { type FieldError, type FieldPath, fieldError, limitSteps, limitStepsInParts, OutOfSteps, type Parts } from '@capstan/machinery';
 
 /** The steps that compiling the patterns of one object may take. */
 const mostSteps = 20_000_000;
@@ -8,7 +8,20 @@ export function errorsWithinReach(at: FieldPath, find: () => FieldError[]): Fiel
   try {
     return limitSteps(mostSteps, find);
   } catch (error) {
-    if (!(error instanceof OutOfSteps)) throw error;
-    return [fieldError.forbidden(at, 'the patterns take too long to compile; use fewer, or smaller repetitions')];
+    return tooMuch(at, error);
   }
+}
+
+/** The same in parts. */
+export function* errorsWithinReachInParts(at: FieldPath, parts: Parts<FieldError[]>): Parts<FieldError[]> {
+  try {
+    return yield* limitStepsInParts(mostSteps, parts);
+  } catch (error) {
+    return tooMuch(at, error);
+  }
+}
+
+function tooMuch(at: FieldPath, error: unknown): FieldError[] {
+  if (!(error instanceof OutOfSteps)) throw error;
+  return [fieldError.forbidden(at, 'the patterns take too long to compile; use fewer, or smaller repetitions')];
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sameJson, sameJsonInParts } from '../meta/same-json.ts';
-import { sortInParts, whole } from './parts.ts';
+import { limitStepsInParts, type Parts, sortInParts, whole } from './parts.ts';
+import { countSteps, OutOfSteps, spend } from './steps.ts';
 
 describe('sorting in parts', () => {
   test('sorts like Array.sort, and keeps the order of equal items', () => {
@@ -43,4 +44,19 @@ test('values are compared in parts with the same result', () => {
         expect(whole(sameJsonInParts(left, right))).toBe(sameJson(left, right));
     }),
   );
+});
+
+test('parts have a common limit of steps, to which the work between them does not add', () => {
+  const work = function* (steps: readonly number[]): Parts<string> {
+    for (const count of steps) {
+      spend(count);
+      yield;
+    }
+    return 'done';
+  };
+  const parts = limitStepsInParts(100, work([40, 40]));
+  const { steps } = countSteps(() => void parts.next());
+  spend(1_000);
+  expect([steps, whole(parts)]).toEqual([40, 'done']);
+  expect(() => whole(limitStepsInParts(100, work([40, 40, 40])))).toThrow(OutOfSteps);
 });

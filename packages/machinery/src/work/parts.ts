@@ -1,3 +1,5 @@
+import { enterLimit, leaveLimit } from './steps.ts';
+
 /** Work that can be interrupted between its parts. */
 export type Parts<Result> = Generator<void, Result>;
 
@@ -6,6 +8,21 @@ export function whole<Result>(parts: Parts<Result>): Result {
   for (;;) {
     const part = parts.next();
     if (part.done) return part.value;
+  }
+}
+
+/** Does all parts with a common limit for their steps. Those of others, which run between the parts, do not count. */
+export function* limitStepsInParts<Result>(limit: number, parts: Parts<Result>): Parts<Result> {
+  for (let left = limit; ; ) {
+    const entry = enterLimit(left);
+    let part: IteratorResult<void, Result>;
+    try {
+      part = parts.next();
+    } finally {
+      left -= leaveLimit(entry);
+    }
+    if (part.done) return part.value;
+    yield;
   }
 }
 

@@ -22,12 +22,12 @@ export function compileRules(schema: Schema, self: Declaration, isStored: (expre
   return schema.rules.map((rule) => compileRule(rule, schema, { self, isStored }));
 }
 
-interface Scope {
+interface RuleScope {
   readonly self: Declaration;
   readonly isStored: (expression: string) => boolean;
 }
 
-function compileRule(rule: ValidationRule, schema: Schema, { self, isStored }: Scope): CompiledRule {
+export function compileRule(rule: ValidationRule, schema: Schema, { self, isStored }: RuleScope): CompiledRule {
   const variables = new Map([
     ['self', self],
     ['oldSelf', rule.optionalOldSelf === true ? declare.optional(self) : self],

@@ -7,18 +7,20 @@ import {
   type StructuralSchema,
 } from '@capstan/cel';
 import {
+  endsPart,
   type FieldError,
   type FieldPath,
   fieldError,
   type Json,
   type JsonObject,
+  type Parts,
   readSchema,
   type Schema,
   type ValidationRule,
   whole,
 } from '@capstan/machinery';
 import { declarationOf, RuleTree } from './checker.ts';
-import { type CompiledRule, compileRules } from './compile.ts';
+import { type CompiledRule, compileRule } from './compile.ts';
 import { RuleBudget } from './evaluate.ts';
 
 const requestBytes = 3 * 1024 * 1024;
@@ -28,6 +30,11 @@ const mostCharacters = 128 * 1024;
 
 /** Validates the rules of a schema that has no other errors: rules that do not compile or may cost too much are reported. */
 export function ruleErrors(json: JsonObject, at: FieldPath, isStored: (expression: string) => boolean): FieldError[] {
+  return whole(ruleErrorsInParts(json, at, isStored));
+}
+
+/** The same in parts: to compile a rule takes some ten microseconds, and there may be thousands. */
+export function* ruleErrorsInParts(json: JsonObject, at: FieldPath, isStored: (expression: string) => boolean): Parts<FieldError[]> {
   const schema = readSchema(json);
   if (!hasRules(schema)) return [];
   const length = lengthOfRules(schema);
@@ -35,8 +42,9 @@ export function ruleErrors(json: JsonObject, at: FieldPath, isStored: (expressio
     return [fieldError.forbidden(at, `the rules of the schema have ${length} characters together, and ${mostCharacters} is the limit`)];
   const walk = new Walk(isStored);
   const declaration = declarationOfSchema(json as StructuralSchema, { isResourceRoot: true });
-  walk.visit(schema, declaration, { at, cardinality: 1, uncorrelated: undefined });
-  return [...walk.errors, ...walk.totalErrors(at), ...(walk.errors.length === 0 ? defaultErrors(schema, at) : [])];
+  yield;
+  yield* walk.visit(schema, declaration, { at, cardinality: 1, uncorrelated: undefined });
+  return [...walk.errors, ...walk.totalErrors(at), ...(walk.errors.length === 0 ? yield* defaultErrors(schema, at) : [])];
 }
 
 /** A cheap check, since most schemas have no rules. */
@@ -71,24 +79,32 @@ class Walk {
     this.#isStored = isStored;
   }
 
-  visit(schema: Schema, declaration: Declaration | undefined, place: Place): void {
+  *visit(schema: Schema, declaration: Declaration | undefined, place: Place): Parts<void> {
     const { at } = place;
+    if (endsPart()) yield;
     const cardinality = inside(schema, place.cardinality);
     if (schema.additional?.schema !== undefined)
-      this.visit(schema.additional.schema, declaration?.element, { ...place, at: at.child('additionalProperties'), cardinality });
+      yield* this.visit(schema.additional.schema, declaration?.element, { ...place, at: at.child('additionalProperties'), cardinality });
     for (const [name, property] of schema.properties)
-      this.visit(property, declarationOf(name, property, declaration), { ...place, at: at.child('properties').key(name), cardinality });
+      yield* this.visit(property, declarationOf(name, property, declaration), {
+        ...place,
+        at: at.child('properties').key(name),
+        cardinality,
+      });
     if (schema.items !== undefined) {
       const uncorrelated = place.uncorrelated ?? (schema.listType === 'map' ? undefined : at);
-      this.visit(schema.items, declaration?.element, { at: at.child('items'), cardinality, uncorrelated });
+      yield* this.visit(schema.items, declaration?.element, { at: at.child('items'), cardinality, uncorrelated });
     }
-    if (schema.rules.length > 0 && declaration !== undefined) this.#checkRules(schema, declaration, place);
+    if (schema.rules.length > 0 && declaration !== undefined) yield* this.#checkRules(schema, declaration, place);
   }
 
-  #checkRules(schema: Schema, declaration: Declaration, place: Place): void {
+  *#checkRules(schema: Schema, declaration: Declaration, place: Place): Parts<void> {
     const times = place.cardinality ?? Math.trunc(requestBytes / (declaration.minimumBytes + 1));
-    for (const [index, compiled] of compileRules(schema, declaration, this.#isStored).entries()) {
+    for (const [index, rule] of schema.rules.entries()) {
+      const compiled = compileRule(rule, schema, { self: declaration, isStored: this.#isStored });
       this.#checkRule(compiled, place.at.child('x-kubernetes-validations').index(index), { times, uncorrelated: place.uncorrelated });
+      // To compile a rule takes as long as dozens of values.
+      yield;
     }
   }
 
@@ -161,20 +177,23 @@ class DefaultEffort {
 }
 
 /** Defaults must satisfy the rules too, both when created and when unchanged. */
-function defaultErrors(schema: Schema, at: FieldPath, effort = new DefaultEffort()): FieldError[] {
+function* defaultErrors(schema: Schema, at: FieldPath, effort = new DefaultEffort()): Parts<FieldError[]> {
   const errors: FieldError[] = [];
+  if (endsPart()) yield;
   const ignore = (): void => {};
   const value = schema.default;
   if (value !== undefined) {
     const place = at.child('default');
     if (!effort.allows(schema)) return [fieldError.forbidden(place, 'the rules for the defaults of the schema take too long to check')];
     const tree = RuleTree.of(schema, { isResource: schema.embeddedResource });
-    const found = (old: Json | undefined): FieldError[] =>
-      tree === undefined ? [] : whole(tree.check(value, { old, warn: ignore, budget: effort.rules, at: place }));
-    const kept = found(value);
-    errors.push(...(kept.length > 0 ? kept : found(undefined)));
+    const found = function* (old: Json | undefined): Parts<FieldError[]> {
+      return tree === undefined ? [] : yield* tree.check(value, { old, warn: ignore, budget: effort.rules, at: place });
+    };
+    const kept = yield* found(value);
+    errors.push(...(kept.length > 0 ? kept : yield* found(undefined)));
   }
-  if (schema.items !== undefined) errors.push(...defaultErrors(schema.items, at.child('items'), effort));
-  for (const [name, property] of schema.properties) errors.push(...defaultErrors(property, at.child('properties').key(name), effort));
+  if (schema.items !== undefined) errors.push(...(yield* defaultErrors(schema.items, at.child('items'), effort)));
+  for (const [name, property] of schema.properties)
+    errors.push(...(yield* defaultErrors(property, at.child('properties').key(name), effort)));
   return errors;
 }
