@@ -15,6 +15,7 @@ import {
   textsOf,
   whole,
 } from '@capstan/machinery';
+import { errorsWithinReach } from '../shared/effort.ts';
 import { approvalErrors } from './approval.ts';
 import { mayHaveAnyBundle } from './ca-bundle.ts';
 import { conversionErrors } from './conversion.ts';
@@ -26,7 +27,7 @@ import { versionSchemaErrors } from './schema.ts';
 /** Validates the rules of a schema that has no other errors. */
 export type RuleErrors = (json: JsonObject, at: FieldPath) => Parts<FieldError[]>;
 
-/** Validates a definition on create (without `old`) or update. */
+/** Validates a definition on create (without `old`) or update, as long as that does not take too long. */
 export function definitionErrors(
   definition: KubeObject,
   old: KubeObject | undefined,
@@ -36,7 +37,7 @@ export function definitionErrors(
     yield;
     return ruleErrors(json, at);
   };
-  return whole(definitionErrorsInParts(definition, old, inOnePart));
+  return errorsWithinReach(FieldPath.of('spec'), () => whole(definitionErrorsInParts(definition, old, inOnePart)));
 }
 
 /** The same in parts: a definition may have tens of thousands of properties. */
