@@ -8,7 +8,7 @@ import { planOf } from './plan.ts';
 /** Kubernetes clusters of RKE2 or k3s. The App says which: it has the name of the program. */
 export const kubernetes: BuiltInAdapter = {
   name: 'kubernetes',
-  members: async ({ instance, allocations }) => membersOf(instance, allocations),
+  members: async ({ instance }) => membersOf(instance),
   plan: async (request) => planOf(request),
   observe: async (request) => observationOf(request),
   access: async (request) => accessOf(request),

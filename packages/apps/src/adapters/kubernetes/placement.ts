@@ -1,4 +1,4 @@
-import { type AdapterAllocation, type AdapterInstance, AdapterProblem, type MembersAnswer } from '../../adapter/contract.ts';
+import { type AdapterInstance, AdapterProblem, type MembersAnswer } from '../../adapter/contract.ts';
 import { distributionOf } from './distribution.ts';
 
 interface Placement {
@@ -28,8 +28,8 @@ export const placementSchema = {
   },
 };
 
-/** The members that a placement asks for, the servers first. */
-export function membersOf(instance: AdapterInstance, allocations: readonly AdapterAllocation[]): MembersAnswer {
+/** The members that a placement asks for, the servers first. The platform says itself which allocations it waits for, and which can never be used. */
+export function membersOf(instance: AdapterInstance): MembersAnswer {
   const { servers, agents } = placementOf(instance);
   const { program, mostServers } = distributionOf(instance.app);
   if (servers.length > mostServers)
@@ -43,7 +43,6 @@ export function membersOf(instance: AdapterInstance, allocations: readonly Adapt
       both ? `the allocation ${twice} is a server and an agent; a node can be only one of them` : `the allocation ${twice} is named twice`,
     );
   }
-  for (const name of all) checkAllocation(name, allocations);
   return {
     members: [
       ...servers.map((allocation) => ({ component: 'server', allocation })),
@@ -70,13 +69,4 @@ function placementOf({ placement }: AdapterInstance): Placement {
 function names(value: unknown, field: string): readonly string[] {
   if (Array.isArray(value) && value.every((one): one is string => typeof one === 'string' && one !== '')) return value;
   throw new AdapterProblem('InvalidPlacement', `expected names of allocations in ${field}`);
-}
-
-function checkAllocation(name: string, allocations: readonly AdapterAllocation[]): void {
-  const found = allocations.find((allocation) => allocation.name === name);
-  if (found === undefined) throw new AdapterProblem('AllocationNotFound', `the namespace of the instance has no allocation ${name}`);
-  if (found.node === undefined)
-    throw new AdapterProblem('AllocationNotActive', `the allocation ${name} is not active yet; the deployment begins when it is`);
-  if (!found.isExclusive)
-    throw new AdapterProblem('AllocationNotExclusive', `the allocation ${name} shares its node; Kubernetes needs a whole node`);
 }
