@@ -93,7 +93,7 @@ test('a server that leaves removes its own member of etcd; the last ones do not'
   expect(steps.find(({ id }) => id.startsWith('forget-etcd'))).toMatchObject({ member: 'lab-server-3' });
   const extent = (type: string) =>
     planOf(requestOf(type, { instance, members })).steps.flatMap((step) =>
-      step.type === 'process.run' && step.task.script === 'kubernetes-uninstall' ? [step.task.arguments?.at(-1)] : [],
+      step.type === 'process.run' && step.task.script === 'kubernetes-uninstall' ? [step.task.arguments?.at(3)] : [],
     );
   expect(extent('change')).toEqual(['alone']);
   expect(extent('decommission')).toEqual(['whole', 'whole', 'whole']);

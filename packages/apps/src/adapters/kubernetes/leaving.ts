@@ -1,5 +1,6 @@
 import type { AdapterMember } from '../../adapter/contract.ts';
 import type { Draft, Stages } from '../../adapter/stages.ts';
+import { podNetworkOf } from './settings.ts';
 import { type Context, type Extras, roleOf, run, service } from './steps.ts';
 
 const drainInstructions =
@@ -66,7 +67,7 @@ export function erase(context: Context, member: AdapterMember, { isWhole = false
         script: 'uninstall',
         title: `Uninstall ${distribution.program} from ${member.node.name}`,
         // Servers of a cluster that ends as a whole need not leave it one after the other.
-        arguments: [role, request.instance.id, isWhole ? 'whole' : 'alone'],
+        arguments: [role, request.instance.id, isWhole ? 'whole' : 'alone', podNetworkOf(request)],
         deadline: '10m',
       }),
     ],
@@ -74,6 +75,7 @@ export function erase(context: Context, member: AdapterMember, { isWhole = false
       run(context, member, {
         script: 'residue',
         title: `Look for residues on ${member.node.name}`,
+        arguments: [request.instance.id, podNetworkOf(request)],
         reportsResidue: true,
         onFailure: 'continue',
         deadline: '2m',

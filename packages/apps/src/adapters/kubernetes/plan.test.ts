@@ -213,6 +213,17 @@ test('decommission removes everything from all members at once, and reports what
   expect(found.leaves).toHaveLength(4);
 });
 
+test.each([
+  ['that it was deployed with', { settings: '{"version":"v1.34.1+rke2r1","cluster-cidr":"10.9.0.0/16"}' }, {}, '10.9.0.0/16'],
+  ['that its parameters name', {}, { 'cluster-cidr': 'fd00:42::/56' }, 'fd00:42::/56'],
+  ['by default', {}, {}, '10.42.0.0/16'],
+])('a removal knows the network of pods %s', (_, facts, parameters, network) => {
+  const { steps } = plan('decommission', { members: cluster(), facts, instance: instanceOf({ parameters }) });
+  const last = (script: string) =>
+    steps.flatMap(({ type, task }) => (type === 'process.run' && task.script === script ? [task.arguments?.at(-1)] : []));
+  expect(new Set([...last('kubernetes-uninstall'), ...last('kubernetes-residue')])).toEqual(new Set([network]));
+});
+
 test('stops agents before servers, and starts servers before agents', () => {
   expect(told(plan('stop', { members: cluster() }))).toEqual([
     ['gpu-2: stop', 'gpu-3: stop'],

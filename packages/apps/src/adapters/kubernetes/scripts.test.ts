@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { scriptsOf } from '../../adapter/scripts.ts';
 import { exitCodes } from './exit-codes.ts';
 import { kubernetesRegistration } from './registration.ts';
@@ -56,3 +56,48 @@ test.each([
     expect(existsSync(etcd)).toBe(isKept);
   },
 );
+
+const routeFunctions = (): string => {
+  const { content } = scripts.find(({ name }) => name === 'kubernetes-uninstall')!;
+  return [/^pod_routes\(\) .*$/m, /^family_of\(\) .*$/m, /^pod_routes "\$pods".*$/m].map((line) => line.exec(content)![0]).join('\n');
+};
+
+// Networks of its own are all that it changes.
+describe.skipIf(process.getuid?.() !== 0)('the removal of a cluster', () => {
+  test.each([
+    ['10.42.0.0/16', ['10.99.1.0/24', '10.142.1.0/24', 'blackhole 203.0.113.0/24']],
+    ['10.99.0.0/16', ['10.42.1.0/24', '10.142.1.0/24', 'blackhole 10.42.3.0/26', 'blackhole 203.0.113.0/24']],
+    ['fd00:42::/56', ['10.42.1.0/24', '10.99.1.0/24', '10.142.1.0/24', 'blackhole 10.42.3.0/26', 'blackhole 203.0.113.0/24']],
+  ])('deletes the routes to pods in %s, and no others', (pods, left) => {
+    const routes = [
+      '10.42.1.0/24 dev lo',
+      '10.99.1.0/24 dev lo',
+      '10.142.1.0/24 dev lo',
+      'blackhole 10.42.3.0/26',
+      'blackhole 203.0.113.0/24',
+    ];
+    const script = [
+      'ip link set lo up',
+      ...routes.map((route) => `ip route add ${route}`),
+      'ip route add fd00:42:0:1::/64 dev lo',
+      'ip route add fd00:43::/64 dev lo',
+      routeFunctions(),
+      'ip route',
+      'ip -6 route',
+    ];
+    const found = execFileSync('unshare', ['--net', 'sh', '-uc', `pods=${pods}\n${script.join('\n')}`], { encoding: 'utf8' });
+    const [v4, v6] = [
+      found.split('\n').filter((line) => /^(blackhole )?\d+\./.test(line)),
+      found.split('\n').filter((line) => line.startsWith('fd00:')),
+    ];
+    expect(v4.map((line) => line.replace(/ (dev|proto) .*$/, '').trim())).toEqual(expect.arrayContaining(left));
+    expect(v4).toHaveLength(left.length);
+    expect(v6.map((line) => line.split(' ')[0])).toEqual(pods.startsWith('fd') ? ['fd00:43::/64'] : ['fd00:42:0:1::/64', 'fd00:43::/64']);
+  });
+});
+
+test('everything that is removed is looked for afterwards', () => {
+  const content = (name: string): string => scripts.find((one) => one.name === `kubernetes-${name}`)!.content;
+  expect(content('uninstall')).toContain('rm -rf "$config" "$data" $files');
+  expect(content('residue')).toContain('for path in "$config" "$data" $files');
+});

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@capstan/machinery/objects';
-import { type AdapterInstance, type AdapterMember, AdapterProblem, type Facts } from '../../adapter/contract.ts';
+import { type AdapterInstance, type AdapterMember, AdapterProblem, type Facts, type InstanceRequest } from '../../adapter/contract.ts';
 import { type ConfigRequest, joinedServer } from './config-request.ts';
 import { apiPort, type Distribution } from './distribution.ts';
 import { kubeadmConfig } from './kubeadm-config.ts';
@@ -42,6 +42,15 @@ export function fixedSettings({ version, parameters }: AdapterInstance): string 
     version,
     ...Object.fromEntries(fixed.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]]))),
   });
+}
+
+const defaultPodNetwork = '10.42.0.0/16';
+
+/** The network of pods with which an instance was deployed, whatever its parameters say by now. */
+export function podNetworkOf({ instance, facts }: InstanceRequest): string {
+  const kept = facts[settingsFact];
+  const settings = kept === undefined ? instance.parameters : (JSON.parse(kept) as Kept);
+  return (settings['cluster-cidr'] as string | undefined) ?? defaultPodNetwork;
 }
 
 type Kept = JsonObject & { readonly version: string };

@@ -6,14 +6,22 @@ case $program in
 kubeadm)
   config=/etc/kubernetes data=/var/lib/kubelet tls=/etc/kubernetes/pki
   admin=/etc/kubernetes/admin.conf member=/etc/kubernetes/kubelet.conf
+  # Its programs are in $own: the machine may have others of the same names.
+  files='/var/log/kubelet.log /var/lib/etcd'
   PATH=$own/bin:$PATH
   ;;
 *)
   config=/etc/rancher/$program data=/var/lib/rancher/$program tls=/var/lib/rancher/$program/server/tls
   admin=/etc/rancher/$program/$program.yaml member=/var/lib/rancher/$program/agent/kubelet.kubeconfig
+  files="/var/lib/kubelet /var/log/$program.log /var/log/$program-server.log /var/log/$program-agent.log /usr/local/share/$program /usr/local/bin/$program
+    /usr/local/bin/$program-killall.sh /usr/local/bin/$program-uninstall.sh /usr/local/bin/$program-agent-uninstall.sh
+    /usr/local/lib/systemd/system/$program-server.env /usr/local/lib/systemd/system/$program-agent.env"
   PATH=/usr/local/bin:/opt/$program/bin:$PATH
   ;;
 esac
+# What is removed with the program, besides its own folders.
+files="$files /run/k3s /run/flannel /var/lib/cni /var/log/pods /var/log/containers /etc/rancher/node
+  /etc/NetworkManager/conf.d/capstan-kubernetes.conf /etc/sysctl.d/90-capstan-kubernetes.conf"
 
 kubectl() {
   if [ "$program" = kubeadm ]; then command kubectl "$@"
@@ -38,3 +46,7 @@ pod_processes() {
     ! grep -qs kubepods "$folder/cgroup" || echo "${folder#/proc/}"
   done
 }
+
+# Routes to the pods of a cluster, whose network is the first argument. Those of the machine's own links stay.
+pod_routes() { ip "$(family_of "$1")" route show root "$1" 2>/dev/null | grep -v ' proto kernel '; }
+family_of() { case $1 in *:*) echo -6 ;; *) echo -4 ;; esac; }

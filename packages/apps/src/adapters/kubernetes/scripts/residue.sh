@@ -2,6 +2,7 @@
 # Reports what a Kubernetes cluster has left on a node: processes, mounts, network interfaces, routes, packet filters and files.
 set -u
 . ./common.sh
+instance=${2:-none} pods=${3:-10.42.0.0/16}
 
 residue() {
   echo "residue: $1: $2"
@@ -21,8 +22,7 @@ awk '{ print $2 }' /proc/mounts | grep -E "^(/run/k3s|/var/lib/kubelet|$data)(/|
 
 links='^(cni0|flannel|cali|vxlan\.calico|cilium|kube-ipvs0|kube-bridge|nodelocaldns)'
 ip -o link 2>/dev/null | awk -F ': ' '{ print $2 }' | cut -d @ -f 1 | grep -E "$links" | while read -r link; do residue "$link" 'network interface is still there'; done
-ip route show type blackhole 2>/dev/null | while read -r route; do residue "route $route" 'blackhole route is still there'; done
-ip route show 2>/dev/null | grep -E '^10\.42\.' | while read -r route; do residue "route $route" 'route to pods is still there'; done
+pod_routes "$pods" | while read -r route; do residue "route $route" 'route to pods is still there'; done
 
 rules='KUBE-|CNI-|cali-|CALI|cilium|CILIUM|flannel'
 for family in iptables ip6tables; do
@@ -37,8 +37,7 @@ if command -v nft > /dev/null; then
 fi
 
 ! grep -qs 'cluster-[^ ]*\.capstan\.internal' /etc/hosts || residue /etc/hosts 'names of the cluster are still in it'
-[ "$program" != kubeadm ] || config="$config /var/lib/etcd"
-for path in $config /etc/rancher/node "$data" /var/lib/kubelet /var/lib/cni /run/k3s /run/flannel "$own"; do
+for path in "$config" "$data" $files "$own" "/var/lib/capstan/apps/$instance"; do
   [ ! -e "$path" ] || residue "$path" 'is still there'
 done
 # Those of kubeadm are removed one by one, as the machine may have others.
@@ -48,5 +47,6 @@ for unit in "$program" "$program-server" "$program-agent" kubelet; do
     [ ! -e "$folder/$unit.service" ] || residue "$folder/$unit.service" 'unit is still there'
   done
   [ ! -e "/etc/systemd/system/$unit.service.d/capstan.conf" ] || residue "/etc/systemd/system/$unit.service.d/capstan.conf" 'is still there'
+  [ ! -e "/etc/systemd/system/$unit.service.env" ] || residue "/etc/systemd/system/$unit.service.env" 'is still there'
 done
 exit 0

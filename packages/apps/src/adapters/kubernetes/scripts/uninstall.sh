@@ -2,7 +2,7 @@
 # Removes RKE2, k3s or kubeadm from a node with its own scripts, and then what these are known to leave behind.
 set -u
 . ./common.sh
-role=$2 instance=$3 extent=${4:-alone}
+role=$2 instance=$3 extent=${4:-alone} pods=${5:-10.42.0.0/16}
 
 # A node that the first check refused may have the cluster of somebody else.
 if [ "$(cat "$own/instance" 2> /dev/null)" != "$instance" ]; then
@@ -48,9 +48,8 @@ done
 
 links='^(cni0|flannel|cali|vxlan\.calico|cilium|kube-ipvs0|kube-bridge|nodelocaldns)'
 ip -o link 2>/dev/null | awk -F ': ' '{ print $2 }' | cut -d @ -f 1 | grep -E "$links" | while read -r link; do ip link delete "$link"; done
-ip route show type blackhole 2>/dev/null | while read -r route; do ip route delete $route; done
-# Networks of pods that route without a tunnel leave these.
-ip route show 2>/dev/null | grep -E '^10\.42\.' | while read -r route; do ip route delete $route; done
+# Networks of pods that route without a tunnel leave these, and blackholes for the addresses of a node.
+pod_routes "$pods" | while read -r route; do ip "$(family_of "$pods")" route delete $route; done
 
 rules='KUBE-|CNI-|cali-|CALI|cilium|CILIUM|flannel'
 for family in iptables ip6tables; do
@@ -66,23 +65,17 @@ fi
 
 # /etc/rancher/node has the password of the node, which would keep a machine of this name from joining again.
 [ "$program" = kubeadm ] || rm -rf /etc/cni/net.d
-rm -rf "$config" /etc/rancher/node "$data" /var/lib/kubelet /var/lib/cni /run/k3s /run/flannel /var/log/pods /var/log/containers
-rm -rf "/var/lib/capstan/apps/$instance"
+rm -rf "$config" "$data" $files "/var/lib/capstan/apps/$instance"
 if grep -qsF "# capstan $instance" /etc/hosts; then
   others=$(grep -vF "# capstan $instance" /etc/hosts || :)
   printf '%s\n' "$others" > /etc/hosts
 fi
-rm -f "/var/log/$program.log" "/var/log/$program-server.log" "/var/log/$program-agent.log" "/usr/local/bin/$program" \
-  "/usr/local/bin/$program-killall.sh" "/usr/local/bin/$program-uninstall.sh" "/usr/local/bin/$program-agent-uninstall.sh" \
-  /etc/NetworkManager/conf.d/capstan-kubernetes.conf /etc/sysctl.d/90-capstan-kubernetes.conf
-rm -rf "/usr/local/share/$program" "/usr/local/lib/systemd/system/$program-server.service" "/usr/local/lib/systemd/system/$program-agent.service" \
-  "/usr/local/lib/systemd/system/$program-server.env" "/usr/local/lib/systemd/system/$program-agent.env"
 # Its own script has removed these, unless somebody has removed the script.
 for unit in "$program" "$program-server" "$program-agent"; do
-  rm -f "/etc/systemd/system/$unit.service" "/etc/systemd/system/$unit.service.env"
+  rm -f "/etc/systemd/system/$unit.service" "/etc/systemd/system/$unit.service.env" "/usr/local/lib/systemd/system/$unit.service"
   rm -rf "/etc/systemd/system/$unit.service.d"
 done
-[ "$program" != kubeadm ] || rm -rf /var/lib/etcd /var/log/kubelet.log /etc/systemd/system/kubelet.service
+[ "$program" != kubeadm ] || rm -f /etc/systemd/system/kubelet.service
 [ ! -d /run/systemd/system ] || systemctl daemon-reload
 
 left=$(processes)
