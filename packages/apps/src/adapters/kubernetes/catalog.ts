@@ -40,7 +40,7 @@ const operations: Operations = [
     name: 'snapshot',
     title: 'Save a snapshot',
     scope: 'instance',
-    description: 'Saves the state of the cluster on the first server.',
+    description: 'Saves the state of the cluster on one of its servers.',
     isDestructive: false,
     parameters: { type: 'object', properties: { name: { type: 'string', maxLength: 128, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$' } } },
   },
@@ -48,7 +48,8 @@ const operations: Operations = [
     name: 'restore',
     title: 'Restore a snapshot',
     scope: 'instance',
-    description: 'Brings the cluster back to a snapshot. Everything that was written since is lost. It works when no server answers.',
+    description:
+      'Brings the cluster back to a snapshot, on the server that has it. Everything that was written since is lost. It works when no server answers.',
     isDestructive: true,
     parameters: {
       type: 'object',

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { scriptsOf } from '../../adapter/scripts.ts';
-import { distributions } from './distribution.ts';
-import { hashOf } from './drift.ts';
+import { distributionOf, distributions } from './distribution.ts';
+import { driftOf, hashOf } from './drift.ts';
+import { findingsOf } from './probe-answer.ts';
 import { configOf } from './settings.ts';
-import { instanceOf, memberOf } from './testing.ts';
+import { instanceOf, joined, memberOf } from './testing.ts';
 
 const probe = scriptsOf('kubernetes').find(({ name }) => name === 'kubernetes-probe')!.content;
 const pipeline = /\$\((grep -vE '[^']+' )"\$settings"( \| sha256sum \| cut -c 1-64)\)/.exec(probe)!;
@@ -24,3 +25,18 @@ test.each(distributions.map((distribution) => [distribution.program, distributio
     }
   },
 );
+
+test('a member may have joined any of the servers, and no other machine', () => {
+  const instance = instanceOf();
+  const members = [1, 2, 3].map((index) => memberOf('server', index, joined)).concat(memberOf('agent', 4, joined));
+  const [stranger, agent] = [memberOf('server', 9, joined), members.at(-1)!];
+  const drift = (founder: typeof stranger): string | undefined => {
+    const config = hashOf(
+      configOf({ distribution: distributionOf('rke2'), instance, member: agent, servers: members.slice(0, 3), founder }),
+    );
+    const seen = new Map([[agent.name, findingsOf({ exitCode: 0, output: `service active\nconfig ${config}\n` })]]);
+    return driftOf(agent, { instance, members, seen });
+  };
+  expect(members.slice(0, 3).map(drift)).toEqual([undefined, undefined, undefined]);
+  expect(drift(stranger)).toContain('was changed on the node');
+});

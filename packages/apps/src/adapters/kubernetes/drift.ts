@@ -19,9 +19,11 @@ export function driftOf(member: AdapterMember, { instance, members, seen }: Whol
   if (findings === undefined || !member.hasJoined || !member.isWanted || member.state === 'stopped') return undefined;
   const distribution = distributionOf(instance.app);
   const { config, version, enabled } = findings;
-  const wanted = hashOf(configOf({ distribution, instance, member, servers: serversOf(members) }));
+  const servers = serversOf(members);
+  // A member may have joined any of the servers.
+  const wanted = [undefined, ...servers].map((founder) => hashOf(configOf({ distribution, instance, member, servers, founder })));
   if (config === 'missing') return `${distribution.configFile} is missing`;
-  if (config !== undefined && config !== wanted) return `${distribution.configFile} was changed on the node`;
+  if (config !== undefined && !wanted.includes(config)) return `${distribution.configFile} was changed on the node`;
   if (version !== undefined && /^v\d/.test(instance.version) && version !== instance.version)
     return `${distribution.program} is ${version} instead of ${instance.version}`;
   if (enabled !== undefined && enabled !== 'enabled') return `systemd does not start its service with the machine (${enabled})`;

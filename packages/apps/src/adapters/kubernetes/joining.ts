@@ -1,5 +1,6 @@
 import { type AdapterMember, AdapterProblem } from '../../adapter/contract.ts';
 import { type Draft, type Stages, stepId } from '../../adapter/stages.ts';
+import { joinedServer } from './config-request.ts';
 import { artifactDirectory, devicePluginManifest } from './distribution.ts';
 import { endpointName } from './kubeadm-config.ts';
 import { configOf, fixedSettings, settingsFact } from './settings.ts';
@@ -28,10 +29,13 @@ export function preflight(context: Context, members: readonly AdapterMember[]): 
   );
 }
 
-/** Keeps the settings that can never change. */
-export function keepSettings(context: Context, server: AdapterMember): Draft {
-  const settings = fixedSettings(context.request.instance);
-  return run(context, server, { script: 'keep', title: 'Record the settings', arguments: [settings], keepsFact: settingsFact });
+/** Keeps the settings that can never change, once. */
+export function settingsOnce(context: Context, server: AdapterMember): Draft[] {
+  const { instance, facts } = context.request;
+  if (facts[settingsFact] !== undefined) return [];
+  return [
+    run(context, server, { script: 'keep', title: 'Record the settings', arguments: [fixedSettings(instance)], keepsFact: settingsFact }),
+  ];
 }
 
 export function install(context: Context, member: AdapterMember): Draft[][] {
@@ -76,7 +80,7 @@ function fetchArtifacts({ distribution, request }: Context, member: AdapterMembe
 
 /** Writes the configuration of a member. The first server joins nobody. */
 export function configure(context: Context, member: AdapterMember, extras: Extras = {}): Draft {
-  const { distribution, request, servers } = context;
+  const { distribution, request, servers, founder } = context;
   return {
     id: stepId('configure', member),
     title: `Write the configuration of ${member.node.name}`,
@@ -84,7 +88,7 @@ export function configure(context: Context, member: AdapterMember, extras: Extra
     type: 'file.write',
     task: {
       path: distribution.configFile,
-      content: configOf({ distribution, instance: request.instance, member, servers }),
+      content: configOf({ distribution, instance: request.instance, member, servers, founder }),
       mode: '0600',
     },
     ...extras,
@@ -113,7 +117,7 @@ export function form(context: Context, member: AdapterMember, extras: Extras = {
   const { distribution, request } = context;
   if (!distribution.needsForming) return [];
   const role = roleOf(member);
-  const isFirst = context.servers[0]?.name === member.name;
+  const isFirst = joinedServer({ ...context, member }) === undefined;
   const title = isFirst ? `Make a cluster on ${member.node.name}` : `Let ${member.node.name} join the cluster`;
   const step = { script: 'form', title, arguments: [role, request.instance.id], deadline: '20m', attempts: 2 } as const;
   return [run(context, member, { ...step, ...extras })];
@@ -170,12 +174,12 @@ export function takeTokens(stages: Stages, context: Context, server: AdapterMemb
   stages.stage(take('agent'), authority);
 }
 
-/** Lets the first server share the keys of the cluster with one that joins. They are encrypted, and gone two hours later. */
+/** Lets a server share the keys of the cluster with one that joins. They are encrypted, and gone two hours later. */
 export function shareCertificates(context: Context, joining: AdapterMember): Draft[] {
-  const [first] = context.servers;
-  if (!context.distribution.needsForming || first === undefined || first.name === joining.name) return [];
+  const server = joinedServer({ ...context, member: joining });
+  if (!context.distribution.needsForming || server === undefined) return [];
   return [
-    run(context, first, {
+    run(context, server, {
       script: 'join-token',
       verb: `share-certificates-${joining.node.name}`,
       title: `Share the certificates of the cluster with ${joining.node.name}`,

@@ -1,5 +1,6 @@
 import type { AdapterMember } from '../../adapter/contract.ts';
 import type { Draft, Stages } from '../../adapter/stages.ts';
+import { leadOf } from './config-request.ts';
 import { podNetworkOf } from './settings.ts';
 import { type Context, type Extras, roleOf, run, service } from './steps.ts';
 
@@ -23,7 +24,7 @@ export function drain(context: Context, server: AdapterMember, member: AdapterMe
 
 /** Removes a member from the cluster while the cluster goes on. */
 export function remove(stages: Stages, context: Context, member: AdapterMember): void {
-  const server = context.servers[0];
+  const server = leadOf(context.servers);
   if (member.hasJoined && server !== undefined) {
     stages.stage(drain(context, server, member));
     // While it still runs: etcd must agree before a member of it goes.

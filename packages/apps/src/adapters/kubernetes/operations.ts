@@ -10,14 +10,15 @@ import {
   install,
   joinAgents,
   joinServers,
-  keepSettings,
   preflight,
+  settingsOnce,
   shareCertificates,
   takeTokens,
   wait,
 } from './joining.ts';
 import { drain, erase, forget, remove } from './leaving.ts';
-import { type Context, roleOf, run, service } from './steps.ts';
+import { snapshotHolder } from './snapshots.ts';
+import { type Context, roleOf, run, service, theServer } from './steps.ts';
 
 /** Each returns its steps, in order. */
 export type Operation = (context: Context) => Stages;
@@ -26,14 +27,13 @@ export type Operation = (context: Context) => Stages;
 export const change: Operation = (context) => {
   const stages = new Stages();
   const { servers, agents, unwanted } = context;
-  const [first, ...others] = servers;
-  if (first === undefined) throw new AdapterProblem('ServerRequired', 'the instance has no server');
-  const joiningServers = others.filter(({ hasJoined }) => !hasJoined);
+  const first = theServer(context);
+  const joiningServers = servers.filter(({ hasJoined, name }) => !hasJoined && name !== first.name);
   const joiningAgents = agents.filter(({ hasJoined }) => !hasJoined);
   stages.stage(...preflight(context, [...(first.hasJoined ? [] : [first]), ...joiningServers, ...joiningAgents]));
   if (first.hasJoined) takeTokens(stages, context, first);
   else {
-    stages.stage(keepSettings(context, first)).chains([install(context, first)]);
+    stages.stage(...settingsOnce(context, first)).chains([install(context, first)]);
     bootstrap(stages, context, first);
   }
   joinServers(stages, context, joiningServers);
@@ -43,7 +43,9 @@ export const change: Operation = (context) => {
   const present = [...servers, ...agents].filter(({ hasJoined }) => hasJoined);
   if (isOtherServer) stages.stage(...present.flatMap((member) => endpoint(context, member)));
   for (const member of unwanted) remove(stages, context, member);
-  return stages.stage(...deployAddons(context, first)).stage(...deliverAccess(context, servers));
+  // A server that is silent got it when it joined.
+  const heard = servers.filter(({ hasJoined, node }) => !hasJoined || node.isReady);
+  return stages.stage(...deployAddons(context, first)).stage(...deliverAccess(context, heard));
 };
 
 /** Brings files and services of all members to what they should be, and restarts nothing that runs. */
@@ -87,15 +89,16 @@ function labels(context: Context, members: readonly AdapterMember[]): Draft[] {
 export const repair: Operation = (context) => {
   const stages = new Stages();
   const member = theMember(context);
-  const [server] = context.servers;
   const isAgent = member.component === 'agent';
   stages.stage(...service(context, member, 'stopped'));
-  if (isAgent && server !== undefined) {
+  if (isAgent) {
+    const server = theServer(context);
     takeTokens(stages, context, server);
     stages.stage(forget(context, server, { member, part: 'node' }));
   }
   stages
     .stage(...preflight(context, [member]))
+    .stage(...(isAgent ? [] : settingsOnce(context, member)))
     .chains([install(context, member)])
     .stage(configure(context, member), ...endpoint(context, member))
     .stage(...service(context, member, 'running'))
@@ -174,8 +177,8 @@ export const restore: Operation = (context) => {
       'InvalidParameters',
       'expected the name of a snapshot in the parameter `snapshot`; the details of the server list them',
     );
-  const [first, ...others] = context.servers;
-  if (first === undefined) throw new AdapterProblem('ServerRequired', 'the instance has no server');
+  const first = snapshotHolder(name, context.servers) ?? theServer(context);
+  const others = context.servers.filter((member) => member.name !== first.name);
   const stages = new Stages();
   stages.stage(...context.servers.flatMap((member) => service(context, member, 'stopped')));
   stages.stage(
@@ -184,7 +187,7 @@ export const restore: Operation = (context) => {
     ),
   );
   // A server that others join must not have an address to join itself.
-  stages.stage(...context.servers.map((member) => configure(context, member)));
+  stages.stage(...context.servers.map((member) => configure({ ...context, founder: first }, member)));
   stages.stage(
     run(context, first, {
       script: 'restore',
@@ -231,11 +234,5 @@ function theMember({ request }: Context): AdapterMember {
   const { members, operation } = request;
   const found = members.find(({ name }) => name === operation.member);
   if (found === undefined) throw new AdapterProblem('MemberRequired', `the operation ${operation.type} needs a member of the instance`);
-  return found;
-}
-
-function theServer({ servers }: Context): AdapterMember {
-  const found = servers.find(({ hasJoined, node }) => hasJoined && node.isReady) ?? servers[0];
-  if (found === undefined) throw new AdapterProblem('ServerRequired', 'the instance has no server');
   return found;
 }

@@ -311,3 +311,61 @@ test('names a code for the exit codes of its scripts', () => {
   for (const step of plan('deploy').steps)
     if (step.type === 'process.run' && step.exitCodes) expect(Object.values(exitCodes)).toContain(step.exitCodes);
 });
+
+/** Three servers, of which the first has not been heard of for a while. */
+const withoutFirst = (...more: AdapterMember[]): AdapterMember[] => [
+  memberOf('server', 1, { ...joined, node: { ...memberOf('server', 1).node, isReady: false } }),
+  memberOf('server', 2, joined),
+  memberOf('server', 3, joined),
+  ...more,
+];
+const placesOf = ({ steps }: Plan, script: string): string[] =>
+  steps.flatMap(({ type, task, member }) => (type === 'process.run' && task.script === `kubernetes-${script}` ? [member] : []));
+const configOf = ({ steps }: Plan, member: string): string =>
+  steps.flatMap((step) => (step.type === 'file.write' && step.member === member ? [step.task.content] : [])).join();
+
+test('needs no particular server: members join and leave while the first one is silent', () => {
+  const found = plan('change', { members: withoutFirst(memberOf('agent', 4), memberOf('agent', 5, { ...joined, isWanted: false })) });
+  expect(found.steps.filter(({ member }) => member === 'lab-server-1')).toEqual([]);
+  expect(configOf(found, 'lab-agent-4')).toContain('server: "https://192.0.2.12:9345"\n');
+  expect([placesOf(found, 'drain'), placesOf(found, 'forget')]).toEqual([['lab-server-2'], ['lab-server-2']]);
+  const repaired = plan('repair', { members: withoutFirst(memberOf('agent', 4, joined)), operation: { member: 'lab-agent-4' } });
+  expect(placesOf(repaired, 'join-token')).toEqual(['lab-server-2', 'lab-server-2']);
+});
+
+test('a server that is repaired joins the others, also the one that they have joined, and never makes a second cluster', () => {
+  const members = [1, 2, 3].map((index) => memberOf('server', index, joined));
+  for (const app of ['rke2', 'k3s']) {
+    const repaired = plan('repair', { members, instance: instanceOf({ app }), operation: { member: 'lab-server-1' } });
+    expect(configOf(repaired, 'lab-server-1')).toContain('server: "https://192.0.2.12:');
+    expect(configOf(repaired, 'lab-server-1')).not.toContain('cluster-init');
+  }
+  const alone = plan('repair', { members: cluster(), operation: { member: 'lab-server-1' } });
+  expect(configOf(alone, 'lab-server-1')).not.toContain('server: ');
+});
+
+test('a server that is repaired before the cluster was ready keeps the settings, once', () => {
+  const members = [memberOf('server', 1), memberOf('agent', 2)];
+  const operation = { member: 'lab-server-1' };
+  expect(placesOf(plan('repair', { members, operation }), 'keep')).toEqual(['lab-server-1']);
+  expect(placesOf(plan('repair', { members, operation, facts: { settings: '{"version":"v1.34.1+rke2r1"}' } }), 'keep')).toEqual([]);
+});
+
+test.each([
+  ['capstan-gpu-2-1767225600', 'gpu-2'],
+  ['etcd-snapshot-gpu-3-1767225600.zip', 'gpu-3'],
+  ['from-elsewhere', 'gpu-1'],
+])('restores %s on the server that has it', (snapshot, holder) => {
+  const members = [1, 2, 3].map((index) => memberOf('server', index, joined));
+  const found = plan('restore', { members, operation: { parameters: { snapshot } } });
+  const [restored, ...discarded] = found.steps.flatMap((step) =>
+    step.type === 'process.run' && step.task.script.endsWith('-restore') ? [step] : [],
+  );
+  expect([restored!.member.replace('lab-server-', 'gpu-'), restored!.task.arguments?.[1]]).toEqual([holder, 'snapshot']);
+  expect(discarded.map(({ task }) => task.arguments?.[1])).toEqual(['discard', 'discard']);
+  const starts = told(found)
+    .flat()
+    .filter((words) => words.endsWith(': start'));
+  expect(starts[0]).toBe(`${holder}: start`);
+  for (const { name, node } of members) expect(configOf(found, name).includes('server: ')).toBe(node.name !== holder);
+});

@@ -1,5 +1,6 @@
-import type { AdapterMember, PlanRequest } from '../../adapter/contract.ts';
+import { type AdapterMember, AdapterProblem, type PlanRequest } from '../../adapter/contract.ts';
 import { type Draft, stepId } from '../../adapter/stages.ts';
+import { leadOf } from './config-request.ts';
 import { type Distribution, launcher, type Role } from './distribution.ts';
 import { exitCodes, type ScriptName } from './exit-codes.ts';
 
@@ -11,14 +12,23 @@ export type Extras = Partial<
 export interface Context {
   readonly distribution: Distribution;
   readonly request: PlanRequest;
-  /** Wanted servers, the one that the others join first. */
+  /** Wanted servers, those that are a part of the cluster first. */
   readonly servers: readonly AdapterMember[];
+  /** The server that all others join, if it is not the cluster that decides. */
+  readonly founder?: AdapterMember;
   readonly agents: readonly AdapterMember[];
   /** Members that the placement no longer asks for. */
   readonly unwanted: readonly AdapterMember[];
 }
 
 export const roleOf = ({ component }: AdapterMember): Role => (component === 'server' ? 'server' : 'agent');
+
+/** The server that does what concerns the whole cluster. */
+export function theServer({ servers }: Context): AdapterMember {
+  const found = leadOf(servers);
+  if (found === undefined) throw new AdapterProblem('ServerRequired', 'the instance has no server');
+  return found;
+}
 
 export interface ScriptStep extends Extras {
   readonly script: ScriptName;
