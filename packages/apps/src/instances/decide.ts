@@ -7,6 +7,7 @@ import { expiredMembers, nextExpiry, withoutExpired } from '../health/reports.ts
 import { isOwnName, nextOperationName, wantedOperation } from '../operations/beginning.ts';
 import { nextControl } from '../operations/controls.ts';
 import { recordLabel } from '../operations/labels.ts';
+import { repairInstead } from '../operations/repairs.ts';
 import { admit } from '../operations/requests.ts';
 import { runOperation } from '../operations/running.ts';
 import { currentOperation, fulfillingTypes, isFinal, lastOperation, nextSequence, ownTypes } from '../operations/types.ts';
@@ -119,6 +120,8 @@ function run(operation: AppOperation, scene: Scene, { view, situation }: Running
     const first = begun(operation, scene, { view, situation });
     return first === undefined ? undefined : report(first);
   }
+  const repaired = repairInstead(operation, situation, scene.now);
+  if (repaired !== undefined) return { kind: 'operationStatus', ...repaired };
   const isIdle = !steps.some((step) => step.state === 'running');
   const isOutdated = fulfillingTypes.has(operation.spec.type) && view.kind === 'clear' && revision !== view.revision;
   if (isOutdated && isIdle && !operation.spec.cancelled) return { kind: 'cancelOperation', operation };

@@ -47,11 +47,13 @@ function needsWork({ status }: AppMember, wanted: boolean): boolean {
   return wanted ? !joined && state === 'pending' : state !== 'failed' || joined;
 }
 
+/** Whether trying again is up to a person. A repair that has succeeded since then has removed the cause. */
 function hasFailed(operations: readonly AppOperation[], type: string, revision: string): boolean {
-  const last = begunOperations(operations)
-    .filter(({ spec }) => spec.type === type || (fulfillingTypes.has(type) && fulfillingTypes.has(spec.type)))
-    .at(-1);
-  return last?.status?.revision === revision && (last.status.state === 'failed' || last.status.state === 'cancelled');
+  const begun = begunOperations(operations);
+  const index = begun.findLastIndex(({ spec }) => spec.type === type || (fulfillingTypes.has(type) && fulfillingTypes.has(spec.type)));
+  const last = begun[index];
+  if (last?.status?.revision !== revision || (last.status.state !== 'failed' && last.status.state !== 'cancelled')) return false;
+  return !begun.slice(index + 1).some(({ spec, status }) => spec.type === 'repair' && status?.state === 'succeeded');
 }
 
 /** In milliseconds: the pause after something that the platform began by itself, doubled with each in a row. */

@@ -99,6 +99,9 @@ function hasProblems({ operations, members }: Situation): boolean {
   return errors.length > 0 || members.some(({ status }) => (status?.lastErrors ?? []).length > 0);
 }
 
+/** How the last operation may have ended if a member can be repaired although the instance is not deployed. */
+const repairable: ReadonlySet<string> = new Set(['failed', 'cancelled', 'needs_intervention']);
+
 function workRefusal(
   { instance, app, members, operations, refused = [] }: Situation,
   action: string,
@@ -108,7 +111,7 @@ function workRefusal(
   if (instance.spec.paused) return { reason: 'Paused', message: 'the instance is paused; set spec.paused to false' };
   const last = lastOperation(operations);
   const isDeployed = instance.status?.revision !== undefined;
-  if (!isDeployed && !(action === 'repair' && last?.status?.state === 'failed'))
+  if (!isDeployed && !(action === 'repair' && repairable.has(last?.status?.state ?? '')))
     return { reason: 'NotDeployed', message: 'the instance is not deployed yet' };
   const own = app?.spec.operations?.find(({ name }) => name === action);
   if (instance.status?.stopped === true && action !== 'reconcile') return { reason: 'Stopped', message: 'the instance is stopped' };
@@ -117,7 +120,9 @@ function workRefusal(
   const by = refused.find((one) => one.action === action && (one.member === undefined || one.member === member));
   if (by !== undefined) return { reason: by.reason, message: by.message };
   const current = currentOperation(operations);
-  return current?.status?.state === undefined || current.spec.type === action
+  if (current?.status?.state === undefined || current.spec.type === action) return undefined;
+  // A repair takes the place of an operation that waits for a person.
+  return action === 'repair' && current.status.state === 'needs_intervention'
     ? undefined
     : { reason: waitsReason, message: `the operation ${current.metadata.name} (${current.spec.type}) runs` };
 }

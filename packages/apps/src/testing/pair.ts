@@ -23,7 +23,13 @@ const app: NewApp = {
         follower_allocation_ids: { type: 'array', items: { type: 'string', format: 'allocation' } },
       },
     },
-    parameters: { type: 'object', properties: { greeting: { type: 'string', default: 'hello' } } },
+    parameters: {
+      type: 'object',
+      properties: {
+        greeting: { type: 'string', default: 'hello' },
+        careful: { type: 'boolean', description: 'A leader that does not say hello needs a person.' },
+      },
+    },
     components: [
       { name: 'leader', title: 'Leader', minimum: 1, maximum: 1 },
       { name: 'follower', title: 'Follower' },
@@ -72,10 +78,11 @@ const adapter: BuiltInAdapter = {
         return { steps: leader.map(introduction), phase: 'ready' };
       default: {
         const unwanted = members.filter(({ isWanted }) => !isWanted);
+        const careful = instance.parameters['careful'] === true;
         const steps = [
           ...unwanted.map((member) => removing(member, 0)),
           ...leader.map((member) => settings(member, 1, instance.parameters['greeting'] as string)),
-          ...leader.map((member) => ({ ...hello(member, 2), keepsFact: 'hello', phase: 'leading' })),
+          ...leader.map((member) => ({ ...hello(member, 2), keepsFact: 'hello', phase: 'leading', ...(careful && intervening) })),
           ...followers.map((member) => settings(member, 3, '${fact:hello}')),
           ...wanted.map((member) => service(member, 'running', 4)),
         ];
@@ -110,6 +117,8 @@ const adapter: BuiltInAdapter = {
   },
   probe: () => ({ script: 'pair-probe', every: '30s' }),
 };
+
+const intervening = { onFailure: 'intervene', instructions: 'let the leader speak' } as const;
 
 function settings(member: AdapterMember, stage: number, greeting: string): PlannedStep {
   return {

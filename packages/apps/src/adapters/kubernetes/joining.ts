@@ -10,8 +10,8 @@ import { type Context, type Extras, initFact, roleOf, run, service } from './ste
 const agentExtras: Extras = { onFailure: 'degrade' };
 
 const bootstrapInstructions =
-  'The server did not become ready. Read the output of this step, which ends with the log of the service. Remove the cause, then create an operation `resume`, or `repair` for this member. ' +
-  'Steps that were done are not harmed by doing them again. Deleting the instance is safe too.';
+  'The server did not become ready. Read the output of this step, which ends with the log of the service. Remove the cause, then create an operation `resume` to wait for it again, or `repair` for this member to install it anew; ' +
+  'the deployment goes on by itself after either. Steps that were done are not harmed by doing them again. Deleting the instance is safe too.';
 
 /** Looks whether the members can be used, before anything is changed. */
 export function preflight(context: Context, members: readonly AdapterMember[]): Draft[] {
