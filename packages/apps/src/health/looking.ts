@@ -1,6 +1,7 @@
 import type { AppMember, NodeTask } from '@capstan/api';
 import { isDeleting } from '@capstan/controller';
 import type { Scene } from '../instances/scene.ts';
+import { isCurrentProbe } from '../operations/making.ts';
 import { outcomeOf } from '../operations/outcome.ts';
 import { placeOf } from '../operations/running.ts';
 import { probeName } from '../operations/task-names.ts';
@@ -18,6 +19,8 @@ export interface Probed {
   readonly member: AppMember;
   readonly every: number;
   readonly task: NodeTask | undefined;
+  /** Whether its task runs something else than what is wanted by now. */
+  readonly isOutdated: boolean;
   readonly isHeard: boolean;
 }
 
@@ -27,7 +30,8 @@ export function probedMembers(scene: Scene): Probed[] {
     const probe = member.status?.joined === true ? scene.probe(name) : undefined;
     if (probe === undefined) return [];
     const task = scene.task(member.spec.node, probeName(uid));
-    return [{ member, every: probe.every, task, isHeard: placeOf(name, scene).kind === 'heard' }];
+    const isOutdated = task !== undefined && !isCurrentProbe(task, probe);
+    return [{ member, every: probe.every, task, isOutdated, isHeard: placeOf(name, scene).kind === 'heard' }];
   });
 }
 
@@ -51,9 +55,10 @@ export function nextLook(scene: Scene): Look {
   return { kind: 'wait', ...(waits.length > 0 && { atMost: Math.max(250, Math.min(...waits)) }) };
 }
 
-/** In milliseconds: when the next attempt of a probe begins. One that runs is not raised. */
-function dueIn({ task, every }: Probed, now: number): number {
+/** In milliseconds: when the next attempt of a probe begins. One that runs is not raised, and the answer of an outdated one says nothing. */
+function dueIn({ task, every, isOutdated }: Probed, now: number): number {
   if (task === undefined || outcomeOf(task).kind === 'open') return Number.POSITIVE_INFINITY;
+  if (isOutdated) return 0;
   return Date.parse(task.status?.finishedAt ?? '') + every - now;
 }
 

@@ -12,19 +12,13 @@ export class Memory {
   readonly outputs = new BoundedMap<string, Output>(mostOutputs);
   /** Kept plans, by the UID of their operation. They never change. */
   readonly plans = new BoundedMap<string, KeptPlan>(mostPlans);
-  readonly #probes = new BoundedMap<string, AdapterProbe | null>(mostProbes);
+  readonly #probes = new BoundedMap<string, AdapterProbe>(mostProbes);
 
-  probe(instance: string, member: string, ask: () => AdapterProbe | undefined): AdapterProbe | undefined {
+  /** The probe of a member that its adapter wants, or wanted last if it cannot be asked. */
+  probe(instance: string, member: string, wanted: AdapterProbe | undefined): AdapterProbe | undefined {
     const key = `${instance}/${member}`;
-    const known = this.#probes.get(key);
-    if (known !== undefined && known !== null) return known;
-    const answer = ask();
-    if (answer !== undefined) this.#probes.set(key, answer);
-    return answer;
-  }
-
-  /** Forgets the probes of an instance whose App or members have changed. */
-  forget(instance: string, members: Iterable<string>): void {
-    for (const member of members) this.#probes.delete(`${instance}/${member}`);
+    if (wanted === undefined) return this.#probes.get(key);
+    this.#probes.set(key, wanted);
+    return wanted;
   }
 }

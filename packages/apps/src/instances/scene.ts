@@ -2,6 +2,7 @@ import type { App, AppInstance, AppMember, AppOperation, GPUNode, NodeTask } fro
 import type { AccessAnswer, MembersAnswer, Observation } from '../adapter/contract.ts';
 import type { AllocationUse } from '../checking/allocations.ts';
 import type { Problem } from '../checking/problem.ts';
+import type { Probe } from '../operations/making.ts';
 import type { KeptPlan, Output } from '../operations/scene.ts';
 
 /** The answer to a question that is only asked if a decision needs it. */
@@ -35,9 +36,7 @@ export interface Scene {
   /** The facts of the instance; undefined until somebody asks for them. */
   readonly facts: Readonly<Record<string, string>> | undefined;
   /** The probe of a member, if its adapter has one. In milliseconds: how often. */
-  readonly probe: (
-    member: string,
-  ) => { readonly script: string; readonly arguments: readonly string[]; readonly every: number } | undefined;
+  readonly probe: (member: string) => (Probe & { readonly every: number }) | undefined;
   /** The answer of `observe` to the probes as they are now. */
   readonly observation: Asked<Observation>;
   /** How the instance is used. */

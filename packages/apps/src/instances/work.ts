@@ -5,7 +5,6 @@ import {
   appInstanceKind,
   appMemberKind,
   appOperationKind,
-  millisecondsIn,
   type NodeTask,
   newObject,
 } from '@capstan/api';
@@ -21,16 +20,15 @@ import {
   withController,
   withRequester,
 } from '@capstan/controller';
-import type { AccessAnswer, AdapterProbe, MembersAnswer, Observation } from '../adapter/contract.ts';
+import type { AccessAnswer, MembersAnswer, Observation } from '../adapter/contract.ts';
 import type { FoundAdapter } from '../adapter/finding.ts';
 import { useOf } from '../checking/allocations.ts';
-import { forbiddance } from '../checking/permissions.ts';
 import { mentionsIn } from '../checking/placeholders.ts';
 import { Keeper, type KeptValues } from '../keeping/kept-values.ts';
 import type { ReadOutput } from '../keeping/outputs.ts';
 import { ReportAccount, reportTokenSecret } from '../keeping/report-account.ts';
 import { recordLabel } from '../operations/labels.ts';
-import { probeTask } from '../operations/making.ts';
+import { nextProbe, probeTask } from '../operations/making.ts';
 import { NodeTasks } from '../operations/node-tasks.ts';
 import { placeOf } from '../operations/running.ts';
 import type { KeptPlan, Output, Start } from '../operations/scene.ts';
@@ -40,6 +38,7 @@ import { automaticAnnotation } from '../operations/types.ts';
 import { eventsFor, operationEvents } from '../status/events.ts';
 import { type Copies, membersOf, namesIn, operationsOf, scriptHash, tasksOf } from './copies.ts';
 import type { Memory } from './memory.ts';
+import { probesOf } from './probes.ts';
 import { asked, askMembers, askPlan, instanceRequest, probeAnswer, type Subject, withTargets } from './questions.ts';
 import type { Asked, Scene } from './scene.ts';
 import { appFinalizer, type Step } from './step.ts';
@@ -129,7 +128,7 @@ export class Work implements StepWork<Scene, Step> {
       output: (task) => this.#outputs.get(outputKey(task)) ?? memory.outputs.get(outputKey(task)) ?? { kind: 'unread' },
       kept: this.#kept,
       facts: this.#values?.facts,
-      probe: (member) => this.#probe(member),
+      probe: this.#probes(),
       observation: this.#observation,
       access: this.#access,
       isForgotten: this.#isForgotten,
@@ -210,10 +209,7 @@ export class Work implements StepWork<Scene, Step> {
       case 'deleteTasks':
         return each(step.tasks, (task) => this.#tasks.delete(task));
       case 'probe':
-        await each(step.members, (member) => this.#createProbe(member));
-        return each(step.tasks, (task) =>
-          task.spec.attempt >= mostProbeAttempts ? this.#tasks.delete(task) : this.#tasks.patch(task, { attempt: task.spec.attempt + 1 }),
-        );
+        return this.#look(step);
     }
   }
 
@@ -373,27 +369,17 @@ export class Work implements StepWork<Scene, Step> {
     };
   }
 
-  #probe(name: string): ReturnType<Scene['probe']> {
+  #probes(): Scene['probe'] {
     const { copies, memory } = this.#options;
-    const app = copies.apps.get({ name: this.#instance.spec.app });
-    const member = this.#members.get(name);
-    if (app === undefined || member === undefined) return undefined;
-    const probe = memory.probe(this.#instance.metadata.uid ?? '', name, () => this.#askProbe(name));
-    if (probe === undefined) return undefined;
-    const step = { type: 'process.run', task: { script: probe.script, arguments: probe.arguments } } as never;
-    if (forbiddance(step, app.spec.permitted ?? {}, { hashOf: (script) => scriptHash(copies, script) }) !== undefined) return undefined;
-    return { script: probe.script, arguments: probe.arguments ?? [], every: Math.max(1_000, millisecondsIn(probe.every)) };
-  }
-
-  #askProbe(name: string): AdapterProbe | undefined {
-    try {
-      const request = instanceRequest(this.#subjectForProbe(), { secrets: new Map(), facts: {} });
-      const member = request.members.find((one) => one.name === name);
-      const answer = this.#wanted.kind === 'answer' ? this.#wanted.value : undefined;
-      return member && this.#adapter().probe(member, request, answer);
-    } catch {
-      return undefined;
-    }
+    return probesOf({
+      instance: this.#instance.metadata.uid ?? '',
+      app: copies.apps.get({ name: this.#instance.spec.app }),
+      request: () => instanceRequest(this.#subjectForProbe(), { secrets: new Map(), facts: {} }),
+      adapter: () => this.#adapter(),
+      answer: this.#wanted.kind === 'answer' ? this.#wanted.value : undefined,
+      hashOf: (script) => scriptHash(copies, script),
+      memory,
+    });
   }
 
   #subjectForProbe(): Subject {
@@ -438,11 +424,19 @@ export class Work implements StepWork<Scene, Step> {
     return { ...values, secrets: new Map([...values.secrets, [reportTokenSecret, token]]) };
   }
 
-  async #createProbe({ metadata: { name = '', uid = '' }, spec }: AppMember): Promise<void> {
-    const probe = this.#probe(name);
-    const sha256 = probe && scriptHash(this.#options.copies, probe.script);
-    if (probe === undefined || sha256 === undefined) return;
-    await this.#tasks.create(probeTask(this.#instance, { uid, node: spec.node }, { ...probe, sha256 }));
+  async #look({ members, tasks }: Extract<Step, { kind: 'probe' }>): Promise<void> {
+    const { probe } = this.scene();
+    const owners = new Map([...this.#members.values()].map(({ metadata }) => [probeName(metadata.uid ?? ''), metadata.name ?? '']));
+    await each(members, async ({ metadata: { name = '', uid = '' }, spec }) => {
+      const wanted = probe(name);
+      if (wanted !== undefined) await this.#tasks.create(probeTask(this.#instance, { uid, node: spec.node }, wanted));
+    });
+    await each(tasks, async (task) => {
+      const wanted = probe(owners.get(task.metadata.name ?? '') ?? '');
+      if (wanted === undefined) return;
+      if (task.spec.attempt >= mostProbeAttempts) return this.#tasks.delete(task);
+      await this.#tasks.patch(task, nextProbe(task, wanted));
+    });
   }
 
   async #readOutput(task: NodeTask): Promise<void> {

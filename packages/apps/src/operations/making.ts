@@ -10,7 +10,7 @@ import {
   taskTypes,
 } from '@capstan/api';
 import { withOrigin, withRequester } from '@capstan/controller';
-import type { Json, JsonObject, KubeObject } from '@capstan/machinery';
+import { type Json, type JsonObject, type KubeObject, sameJson } from '@capstan/machinery';
 import type { PlannedStep } from '../adapter/contract.ts';
 import { mentionsIn, withFacts } from '../checking/placeholders.ts';
 import type { KeptValues } from '../keeping/kept-values.ts';
@@ -55,10 +55,25 @@ export function taskFor(
   return { task: withRequester(withOrigin(task, instance), operation), secret: secrets.size > 0 ? secret : undefined };
 }
 
-interface Probe {
+/** A script that looks at a member, exactly as it is now. */
+export interface Probe {
   readonly script: string;
   readonly arguments: readonly string[];
   readonly sha256: string;
+}
+
+/** Whether the task of a probe runs it as it is now. */
+export function isCurrentProbe({ spec }: NodeTask, { script, sha256, arguments: words }: Probe): boolean {
+  const { script: known, sha256: hash, arguments: args = [] } = spec.processRun ?? {};
+  return known === script && hash === sha256 && sameJson(args, words);
+}
+
+/** The next attempt of a probe. */
+export function nextProbe(
+  { spec }: NodeTask,
+  { script, sha256, arguments: words }: Probe,
+): Pick<NodeTask['spec'], 'attempt' | 'processRun'> {
+  return { attempt: spec.attempt + 1, processRun: { script, sha256, arguments: words } };
 }
 
 /** The task that looks at a member again and again. */

@@ -1,7 +1,7 @@
 import { type AppInstance, type AppOperation, type NodeTask, nodeNamespace, nodeTaskKind } from '@capstan/api';
 import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound, type ResourceType } from '@capstan/client';
 import { ignoring } from '@capstan/controller';
-import { formatTime, type KubeObject } from '@capstan/machinery';
+import { formatTime, type JsonObject, type KubeObject } from '@capstan/machinery';
 import { type KeptValues, secretKind } from '../keeping/kept-values.ts';
 import { taskFor } from './making.ts';
 import type { Start } from './scene.ts';
@@ -69,9 +69,9 @@ export class NodeTasks {
     }
   }
 
-  async patch(task: NodeTask, spec: { readonly cancelled: boolean } | { readonly attempt: number }): Promise<void> {
+  async patch(task: NodeTask, spec: Partial<Pick<NodeTask['spec'], 'cancelled' | 'attempt' | 'processRun'>>): Promise<void> {
     const { namespace, name = '', resourceVersion = '' } = task.metadata;
-    const patch = { metadata: { resourceVersion }, spec };
+    const patch = { metadata: { resourceVersion }, spec: spec as JsonObject };
     const patched = await ignoring(this.#in(namespace).patch(name, { type: 'merge', patch }), isNotFound, isConflict);
     if (patched !== undefined) this.#wrote(patched);
     // Somebody else was faster; the next reconcile sees it.

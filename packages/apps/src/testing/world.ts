@@ -20,7 +20,7 @@ import { appFinalizer, type Step } from '../instances/step.ts';
 import { isWanted, viewOf } from '../instances/view.ts';
 import type { KeptValues } from '../keeping/kept-values.ts';
 import { recordLabel } from '../operations/labels.ts';
-import { probeTask, taskFor } from '../operations/making.ts';
+import { nextProbe, type Probe, probeTask, taskFor } from '../operations/making.ts';
 import type { KeptPlan } from '../operations/scene.ts';
 import { probeName } from '../operations/task-names.ts';
 import { pair } from './pair.ts';
@@ -56,6 +56,8 @@ export class AppWorld {
   readonly operations = new Map<string, AppOperation>();
   readonly tasks = new Map<string, NodeTask>();
   readonly allocations = new Map<string, Allocation>();
+  /** An upgrade of the platform may change it. */
+  probe: Probe = { script: 'pair-probe', arguments: [], sha256: 'f'.repeat(64) };
   readonly #secrets = new Map<string, string>();
   readonly #facts: Record<string, string> = {};
   #plan: KeptPlan | undefined;
@@ -152,7 +154,7 @@ export class AppWorld {
       output: (task) => (this.#read.has(task.metadata.name!) ? { kind: 'read', text: this.#outputOf(task) } : { kind: 'unread' }),
       kept: this.#kept,
       facts: { ...this.#facts },
-      probe: () => ({ script: 'pair-probe', arguments: [], every: 30_000 }),
+      probe: () => ({ ...this.probe, every: 30_000 }),
       observation: this.#observation,
       access: this.#access,
       isForgotten: this.#isForgotten,
@@ -301,10 +303,8 @@ export class AppWorld {
         return;
       case 'probe':
         for (const { metadata, spec } of step.members)
-          this.#create(
-            probeTask(instance, { uid: metadata.uid!, node: spec.node }, { script: 'pair-probe', arguments: [], sha256: 'f'.repeat(64) }),
-          );
-        for (const task of step.tasks) this.tasks.set(keyOf(task), { ...task, spec: { ...task.spec, attempt: task.spec.attempt + 1 } });
+          this.#create(probeTask(instance, { uid: metadata.uid!, node: spec.node }, this.probe));
+        for (const task of step.tasks) this.tasks.set(keyOf(task), { ...task, spec: { ...task.spec, ...nextProbe(task, this.probe) } });
         return;
       case 'observe': {
         const scene = this.scene()!;
