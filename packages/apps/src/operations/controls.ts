@@ -60,8 +60,8 @@ function changeOf({ spec }: AppOperation, { operations, members }: Situation, no
     case 'acknowledge': {
       const mine = (error: AppError): boolean => spec.member === undefined || error.member === spec.member;
       const errors = last?.status?.errors ?? [];
-      if (last !== undefined && isFinal(last) && errors.some(mine))
-        return { kind: 'report', operation: last, status: withoutErrors(last, mine) };
+      // Also of one that runs or waits for a person: it lists an error once, when it happens.
+      if (last !== undefined && errors.some(mine)) return { kind: 'report', operation: last, status: withoutErrors(last, mine) };
       const member = members.find(
         ({ metadata, status }) => (status?.lastErrors ?? []).length > 0 && (spec.member ?? metadata.name) === metadata.name,
       );

@@ -3,7 +3,7 @@ import { findCondition, isDeleting, setCondition } from '@capstan/controller';
 import { formatTime } from '@capstan/machinery';
 import type { Scene } from '../instances/scene.ts';
 import type { View } from '../instances/view.ts';
-import { currentOperation, isFinal, lastOperation } from '../operations/types.ts';
+import { currentOperation, isFinal, lastOperation, ownTypes, workTypes } from '../operations/types.ts';
 import type { Actions } from './actions.ts';
 import { lastOperationOf } from './member-status.ts';
 
@@ -100,19 +100,29 @@ function healthOf({ scene, view, state, last, current }: HealthFacts): AppHealth
     case 'stopped':
       return 'unknown';
     case 'running':
-      return runningHealth({ scene, hasFailed, isBusy: current !== undefined && !isFinal(current) });
+      return runningHealth({ scene, hasFailed: leavesUndone(scene, last), isBusy: current !== undefined && !isFinal(current) });
   }
 }
 
-function runningHealth({
-  scene,
-  hasFailed,
-  isBusy,
-}: {
+/**
+ * A change that has failed leaves the instance other than it is wished, and one that waits for a person is not over. After any other failure, such as that of a snapshot, an instance is
+ * as healthy as it looks, if somebody looks at it.
+ */
+function leavesUndone({ instance }: Scene, last: AppOperation | undefined): boolean {
+  const { state } = last?.status ?? {};
+  if (last === undefined || state !== 'failed') return state === 'needs_intervention';
+  if (ownTypes.has(last.spec.type)) return true;
+  return workTypes.has(last.spec.type) && findCondition(instance.status?.conditions, 'Healthy') === undefined;
+}
+
+interface RunningFacts {
   readonly scene: Scene;
+  /** Whether the last operation has failed, and leaves something undone that cannot be seen otherwise. */
   readonly hasFailed: boolean;
   readonly isBusy: boolean;
-}): AppHealth {
+}
+
+function runningHealth({ scene, hasFailed, isBusy }: RunningFacts): AppHealth {
   const observed = observedHealth(scene);
   if (observed === 'failed' || observed === 'unknown') return observed;
   const isPartial = scene.members.some(({ status }) => status?.state === 'failed');
