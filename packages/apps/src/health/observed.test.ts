@@ -67,6 +67,14 @@ describe('a member that fails', () => {
     expect([failures(world), repairs(world)]).toEqual([1, 0]);
   });
 
+  test('is repaired though it is the only one', async () => {
+    const world = new AppWorld([broken], { leader_allocation_id: broken });
+    for (let round = 0; round < 20 && world.instance?.status?.health !== 'healthy'; round++) await look(world);
+    breakIt(world, 'dead');
+    for (let round = 0; round < 3; round++) await look(world);
+    expect(repairs(world)).toBe(1);
+  });
+
   test('is repaired as early as its App says', async () => {
     const world = await deployed();
     Object.assign(world.app.spec, { repairAfterProbes: 1 });

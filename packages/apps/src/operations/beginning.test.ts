@@ -64,6 +64,16 @@ describe('an instance that has drifted', () => {
     expect(wantedOperation(sceneOf({ members }), view)).toBeUndefined();
   });
 
+  test.each([1, 2])('is reconciled though it has only %d members, one of which is not healthy', (count) => {
+    const members = [member('one', { health: 'degraded' }), member('two')].slice(0, count);
+    expect(wantedOperation(sceneOf({ members }), { ...view, targets: view.targets.slice(0, count) })).toEqual({
+      type: 'reconcile',
+      isAutomatic: true,
+    });
+    const all = [member('one', { health: 'degraded' }), member('two', { health: 'unknown' })];
+    expect(wantedOperation(sceneOf({ members: all }), { ...view, targets: view.targets.slice(0, 2) })).toBeUndefined();
+  });
+
   test('is tried again after growing pauses, three times', () => {
     const once = [reconciled(1, start)];
     expect(wantedOperation(sceneOf({ operations: once, now: start + 4 * minute }), view)).toBeUndefined();

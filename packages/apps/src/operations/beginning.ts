@@ -77,9 +77,12 @@ function isRenewalDue(scene: Scene): boolean {
   return isDue(scene, ({ spec, status }) => spec.type === renewal && Date.parse(status?.startedAt ?? '') >= begins);
 }
 
+/** The most members that may be unhealthy if the platform is to do something by itself: a third, and one of a small instance. */
+const mostUnhealthy = (members: number): number => Math.max(1, Math.floor(members / 3));
+
 /**
- * A renewal of certificates, a repair of one member that its adapter calls repairable, or a reconciliation of an instance that has drifted. If more than a third of the members is not healthy, something else is
- * wrong, and a person has to look.
+ * A renewal of certificates, a repair of one member that its adapter calls repairable, or a reconciliation of an instance that has drifted. If too many members are not healthy, something
+ * else is wrong, and a person has to look.
  */
 function remedy(scene: Scene): Beginning | undefined {
   const { instance, members } = scene;
@@ -88,7 +91,7 @@ function remedy(scene: Scene): Beginning | undefined {
   const unhealthy = members.filter(
     ({ status }) => status?.joined === true && (status.health === 'failed' || status.health === 'degraded' || status.health === 'unknown'),
   );
-  if (unhealthy.length * 3 > members.length) return undefined;
+  if (unhealthy.length > mostUnhealthy(members.length)) return undefined;
   const patient = unhealthy.find(
     ({ metadata, status }) =>
       status?.health === 'failed' &&

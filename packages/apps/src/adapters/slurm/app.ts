@@ -16,7 +16,7 @@ export function slurmApp(scripts: readonly AdapterScript[]): NewApp {
       support: 'self-managed',
       promises: [
         'Jobs survive a restart of the controller.',
-        'A node with a GPU that is out of order is drained, unless more than a third of the members is unhealthy.',
+        'A node with a GPU that is out of order is drained, unless more than a third of the members, and more than one, is unhealthy.',
         'Drains that others have set are never lifted.',
       ],
       exclusions: ['Shared file systems: homes are on the disks of the members.', 'Several controllers.'],
