@@ -1,11 +1,12 @@
-import { type AppInstance, type AppOperation, appInstanceKind, appOperationKind, finalOperationStates, newObject } from '@capstan/api';
+import { type AppInstance, appInstanceKind, finalOperationStates, newObject } from '@capstan/api';
 import { isNotFound } from '@capstan/client';
 import type { JsonObject } from '@capstan/machinery';
 import { Failure } from '../failure.ts';
 import { watchObject } from '../units/watch.ts';
 import { type AppFlags, type Apps, answered, findApp, openApps } from './apps.ts';
+import { showPlan, type Wanted } from './plan.ts';
 import { readWish, type WishFlags, wishOf } from './wish.ts';
-import { errorLines, nextActions, progressLine, stepLines } from './words.ts';
+import { errorLines, nextActions, progressLine } from './words.ts';
 
 export interface DeployFlags extends AppFlags, WishFlags {
   readonly plan?: boolean;
@@ -13,8 +14,6 @@ export interface DeployFlags extends AppFlags, WishFlags {
 }
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
-/** In milliseconds: how long a plan may take. */
-const planTime = 60_000;
 
 /** Creates an instance, or changes its placement and parameters. Resolves with an exit code: 1 if it was waited for and has failed. */
 export async function deployApp(name: string, flags: DeployFlags): Promise<number> {
@@ -40,65 +39,11 @@ export async function deployApp(name: string, flags: DeployFlags): Promise<numbe
   return waitForInstance(apps, instance);
 }
 
-interface Wanted {
-  readonly name: string;
-  readonly spec: JsonObject;
-  readonly known: AppInstance | undefined;
-}
-
 function put(apps: Apps, { name, spec, known }: Wanted): Promise<AppInstance> {
   if (known !== undefined) return apps.instances.patch(name, { type: 'merge', patch: { spec } });
   const metadata = { name, namespace: apps.namespace };
   const object = newObject(appInstanceKind, { metadata, spec: spec as never }) as AppInstance;
   return answered(apps, apps.instances.create(object), '');
-}
-
-/** Has the steps planned and prints them. An instance that does not exist is created as a paused one for that, and deleted. */
-async function showPlan(apps: Apps, { name, spec, known }: Wanted): Promise<number> {
-  if (known !== undefined && JSON.stringify(known.spec) !== JSON.stringify({ ...known.spec, ...spec }))
-    throw new Failure('usage', `${name} exists: a plan shows its present wish. Change it first, with spec.paused to keep it from running.`);
-  if (known === undefined) await put(apps, { name, spec: { ...spec, paused: true }, known });
-  try {
-    const type = known === undefined ? 'deploy' : 'reconcile';
-    const { status = {} } = await planned(apps, { instance: name, type });
-    const { state, message, errors = [], progress } = status;
-    const steps = [...(status.steps ?? [])];
-    for (const error of errors) for (const line of errorLines(error)) write(line);
-    if (steps.length === 0) write(message ?? `The plan is ${state ?? 'not there yet'}.`);
-    // An operation shows only a part of a long plan.
-    while (steps.length < (progress?.total ?? 0)) {
-      const more = (await planned(apps, { instance: name, type, skipSteps: steps.length })).status?.steps ?? [];
-      if (more.length === 0) break;
-      steps.push(...more);
-    }
-    for (const line of stepLines(steps)) write(line);
-    return errors.length > 0 || steps.length === 0 ? 1 : 0;
-  } finally {
-    if (known === undefined) await apps.instances.delete(name);
-  }
-}
-
-interface Planning {
-  readonly instance: string;
-  readonly type: string;
-  readonly skipSteps?: number;
-}
-
-async function planned(apps: Apps, planning: Planning): Promise<AppOperation> {
-  const metadata = { generateName: `${planning.instance}-plan-`, namespace: apps.namespace };
-  const spec = { ...planning, dryRun: true, cancelled: false };
-  const made = await apps.operations.create(newObject(appOperationKind, { metadata, spec }) as AppOperation);
-  const { name = '', uid } = made.metadata;
-  try {
-    let last = made;
-    for await (const operation of watchObject(apps.operations, { name, uid, signal: AbortSignal.timeout(planTime) })) {
-      last = operation;
-      if (finalOperationStates.has(operation.status?.state ?? '')) break;
-    }
-    return last;
-  } finally {
-    await apps.operations.delete(name).catch(() => {});
-  }
 }
 
 /** Prints each change until the wish is fulfilled or has failed. */
