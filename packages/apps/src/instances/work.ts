@@ -301,7 +301,8 @@ export class Work implements StepWork<Scene, Step> {
     return this.#options.adapterOf(this.scene().app!);
   }
 
-  #subject(members: readonly AppMember[] = [...this.#members.values()]): Subject {
+  /** In the same order in every question: adapters write it into files. */
+  #subject(members: readonly AppMember[] = this.scene().members): Subject {
     const scene = this.scene();
     const view = viewOf(scene);
     const isRemoved = this.#instance.metadata.deletionTimestamp !== undefined;
@@ -388,7 +389,7 @@ export class Work implements StepWork<Scene, Step> {
       instance: this.#instance,
       app: copies.apps.get({ name: this.#instance.spec.app })!,
       workspace: this.#options.workspace,
-      members: [...this.#members.values()],
+      members: this.scene().members,
       node: (node) => copies.nodes.get({ name: node }),
       isWanted: () => true,
     };

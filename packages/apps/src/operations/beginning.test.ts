@@ -50,7 +50,7 @@ function sceneOf({
 }: Given): Scene {
   const condition = { type: 'InSync', status: isInSync ? 'True' : 'False', lastTransitionTime: at(start), reason: 'x', message: '' };
   const instance = { metadata: {}, spec: { stopped: false }, status: { revision: 'r', conditions: [condition], certificatesExpireAt } };
-  return { instance, members, operations, now, app } as unknown as Scene;
+  return { instance, members, operations, now, app, probe: () => ({ every: 30_000 }) } as unknown as Scene;
 }
 
 describe('an instance that has drifted', () => {
@@ -80,6 +80,21 @@ describe('an instance that has drifted', () => {
     expect(wantedOperation(sceneOf({ operations: once, now: start + 5 * minute }), view)).toMatchObject({ type: 'reconcile' });
     const thrice = [1, 2, 3].map((sequence) => reconciled(sequence, start + sequence * minute));
     expect(wantedOperation(sceneOf({ operations: thrice, now: start + 24 * 60 * minute }), view)).toBeUndefined();
+  });
+
+  test('is left alone until somebody has looked at what the last operation has left', () => {
+    const changed: AppOperation = {
+      ...reconciled(1, start),
+      metadata: { name: 'c' },
+      spec: { instance: 'i', type: 'change' },
+    } as AppOperation;
+    const seen = (time: number): Scene => {
+      const scene = sceneOf({ operations: [changed] });
+      return { ...scene, instance: { ...scene.instance, status: { ...scene.instance.status, observedAt: at(time) } } } as Scene;
+    };
+    expect(wantedOperation(seen(start - minute), view)).toBeUndefined();
+    expect(wantedOperation(seen(start + minute / 2), view)).toBeUndefined();
+    expect(wantedOperation(seen(start + minute), view)).toMatchObject({ type: 'reconcile' });
   });
 
   test('may drift again later: only what was done about this drift counts', () => {

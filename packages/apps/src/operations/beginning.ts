@@ -101,11 +101,23 @@ function remedy(scene: Scene): Beginning | undefined {
   );
   if (patient !== undefined) return { type: 'repair', member: patient.metadata.name ?? '', isAutomatic: true };
   const drift = instance.status?.conditions?.find(({ type, status }) => type === 'InSync' && status === 'False');
-  if (drift === undefined) return undefined;
+  if (drift === undefined || !isFresh(scene)) return undefined;
   const since = Date.parse(drift.lastTransitionTime);
   const isForThis = ({ spec, status }: AppOperation): boolean =>
     spec.type === 'reconcile' && Date.parse(status?.startedAt ?? drift.lastTransitionTime) >= since;
   return isDue(scene, isForThis) ? { type: 'reconcile', isAutomatic: true } : undefined;
+}
+
+/**
+ * Whether all members have been looked at since the last operation: before, they may have been other than it has left them. While the probe of a member runs, its last answer counts, which
+ * may be somewhat older than the time between two probes.
+ */
+function isFresh({ instance, members, operations, probe }: Scene): boolean {
+  const ended = begunOperations(operations).at(-1)?.status?.finishedAt;
+  const { observedAt } = instance.status ?? {};
+  if (ended === undefined || observedAt === undefined) return true;
+  const longest = Math.max(0, ...members.map(({ metadata }) => probe(metadata.name ?? '')?.every ?? 0));
+  return Date.parse(observedAt) >= Date.parse(ended) + 2 * longest;
 }
 
 /** Whether the platform may begin something by itself that it has begun before, in these operations. */

@@ -127,3 +127,20 @@ test('does not trust a probe that prints something else', () => {
   const { members } = observe({ ...request, probes: { 'lab-g1': { exitCode: 127, output: 'sh: not found' } } });
   expect(members['lab-g1']).toMatchObject({ health: 'failed', message: 'the probe printed no JSON' });
 });
+
+test.each([
+  ['the users', { users: 'old' }],
+  ['the other members', { hosts: 'old' }],
+])('a member that was silent while %s changed has drifted, and works', (subject, change) => {
+  const { health, hasDrifted, members } = look({ changes: { 'lab-g1': change } });
+  expect({ health, hasDrifted }).toEqual({ health: 'healthy', hasDrifted: true });
+  expect(members['lab-g1']).toMatchObject({
+    health: 'healthy',
+    message: `it does not know of changes of ${subject}; \`reconcile\` tells it`,
+  });
+  expect(look({ changes: { 'lab-g1': change }, silent: ['lab-g1'] }).hasDrifted).toBeUndefined();
+});
+
+test('a member that does not say what it knows has not drifted', () => {
+  expect(look({ changes: { 'lab-g1': { users: '', hosts: '' } } }).hasDrifted).toBeUndefined();
+});

@@ -1,13 +1,16 @@
 import type { AppHealth } from '@capstan/api';
 import type { AdapterMember, MemberObservation, Observation, ObserveRequest } from '../../adapter/contract.ts';
 import { nodeOf, unhealthyGpus } from './cluster.ts';
+import { type Knowledge, knowledgeOf } from './common-knowledge.ts';
 import { isGpuDrain, isOwnDrain } from './plans/drains.ts';
 import { type Findings, findingsIn } from './probe.ts';
 
 type Finding = MemberObservation & { readonly hasDrifted?: boolean };
 
 /** Health comes from the services themselves: Slurm calls a node idle for minutes after its daemon has died. */
-export function observe({ members, probes }: ObserveRequest): Observation {
+export function observe(request: ObserveRequest): Observation {
+  const { members, probes } = request;
+  const knowledge = knowledgeOf(request);
   const findings = new Map<string, Findings | undefined>();
   for (const { name } of members) {
     const answer = probes[name];
@@ -17,7 +20,7 @@ export function observe({ members, probes }: ObserveRequest): Observation {
   const main = controller && findings.get(controller.name);
   const all = members.map((member) => {
     const found = findings.has(member.name)
-      ? lookAt(member, findings.get(member.name), main)
+      ? withKnowledge(lookAt(member, findings.get(member.name), main), findings.get(member.name), knowledge)
       : { health: 'unknown' as const, message: 'its node has not answered yet' };
     return [member, found] as const;
   });
@@ -63,6 +66,16 @@ function lookAt(member: AdapterMember, found: Findings | undefined, controller: 
     default:
       return isUp(found) ? { health: 'healthy' } : broken(`it cannot reach the controller: ${found.controller}`);
   }
+}
+
+/** A member that was silent while users or members changed works, and does not know of them yet. */
+function withKnowledge(finding: Finding, found: Findings | undefined, wanted: Knowledge | undefined): Finding {
+  if (found === undefined || wanted === undefined || finding.health === 'failed') return finding;
+  const isOld = (one: 'hosts' | 'users'): boolean => found[one] !== '' && found[one] !== wanted[one];
+  const subject = isOld('users') ? 'the users' : isOld('hosts') ? 'the other members' : undefined;
+  if (subject === undefined) return finding;
+  const message = [finding.message, `it does not know of changes of ${subject}; \`reconcile\` tells it`].filter(Boolean).join('; ');
+  return { ...finding, message, hasDrifted: true };
 }
 
 function authenticationOf({ isMungedRunning, munge, key: own }: Findings, key: string | undefined): string | undefined {

@@ -22,6 +22,9 @@ export interface Findings {
   /** The host name of the machine, and its clock in seconds since 1970. */
   readonly host: string;
   readonly now: number | undefined;
+  /** Hashes of what it knows of the other members and of the users; empty if it does not say. */
+  readonly hosts: string;
+  readonly users: string;
   /** Folders on disks without space. */
   readonly full: readonly string[];
   /** The last complaint in the log of the daemon of this member, which may be old; empty if there is none. */
@@ -56,6 +59,8 @@ export function findingsIn({ output }: ProbeAnswer): Findings | undefined {
     key: text('key'),
     host: text('host'),
     now: number('now'),
+    hosts: text('hosts'),
+    users: text('users'),
     full: list('full'),
     why: text('why'),
     starts: number('starts') ?? 0,

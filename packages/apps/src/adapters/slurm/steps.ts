@@ -71,6 +71,16 @@ export function waitFor(node: SlurmNode, { script, verb = script, title, argumen
   };
 }
 
+/** The most words in one argument of a script, which has 4096 characters; a script has 64 arguments. */
+const mostWords = 32;
+
+/** Words without spaces, many in one argument. */
+export function packed(words: readonly string[]): string[] {
+  const found: string[] = [];
+  for (let start = 0; start < words.length; start += mostWords) found.push(words.slice(start, start + mostWords).join(' '));
+  return found;
+}
+
 export interface FileStep {
   readonly path: string;
   readonly content: string;

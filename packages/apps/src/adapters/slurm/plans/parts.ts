@@ -1,9 +1,10 @@
 import { type Draft, type Stages, stepId } from '../../../adapter/stages.ts';
 import { type Cluster, membersOf, type SlurmNode, standInsOf } from '../cluster.ts';
+import { hostsOf, usersOf } from '../common-knowledge.ts';
 import { cgroupConf, gresConf, slurmConf, slurmdbdConf } from '../configuration.ts';
 import { packagesOf } from '../packages.ts';
 import { controllerPort, portsOf, runService } from '../services.ts';
-import { run, waitFor, write } from '../steps.ts';
+import { packed, run, waitFor, write } from '../steps.ts';
 
 /*
  * Parts of plans, in their order. Each leads members from whatever they are to a working state: every step finds out by itself whether there is something to do.
@@ -54,7 +55,7 @@ export function authenticate(stages: Stages, cluster: Cluster, members: readonly
   );
 }
 
-/** Members that are a part of the cluster already learn about new members and users. Those that are silent learn it later. */
+/** Members that are a part of the cluster already learn about new members and users. Those that are silent have drifted when they come back, and are reconciled. */
 export function tellOthers(stages: Stages, cluster: Cluster, members: readonly SlurmNode[]): void {
   const others = membersOf(cluster).filter((node) => !members.includes(node) && node.member.node.isReady);
   stages.inPhase(
@@ -163,15 +164,15 @@ function configure(cluster: Cluster, node: SlurmNode): Draft {
   return run(node, {
     script: 'configure',
     title: `Make the folders of Slurm on ${node.name}`,
-    arguments: [String(standInsOf(node)), ...membersOf(cluster).map(({ name, member }) => `${member.node.address}=${name}`)],
+    arguments: [String(standInsOf(node)), ...packed(hostsOf(cluster).map((line) => line.replace(' ', '=')))],
   });
 }
 
-function accounts({ settings }: Cluster, node: SlurmNode): Draft {
+function accounts(cluster: Cluster, node: SlurmNode): Draft {
   return run(node, {
     script: 'accounts',
     title: `Give the users their accounts on ${node.name}`,
-    arguments: settings.users.map(({ name, uid }) => `${name}:${uid}`),
+    arguments: usersOf(cluster),
   });
 }
 

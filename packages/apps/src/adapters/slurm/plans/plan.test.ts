@@ -1,7 +1,8 @@
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import type { AdapterMember, Plan, PlannedStep } from '../../../adapter/contract.ts';
+import { type AdapterMember, mostSteps, type Plan, type PlannedStep } from '../../../adapter/contract.ts';
 import { slurm } from '../registration.ts';
-import { type PretendOperation, pretendCluster, pretendMember, pretendRequest } from '../testing/cluster.ts';
+import { type PretendMember, type PretendOperation, pretendCluster, pretendMember, pretendRequest } from '../testing/cluster.ts';
 import { planOf } from './plan.ts';
 
 const plan = (
@@ -90,11 +91,48 @@ function problemOf(step: PlannedStep, scripts: ReadonlySet<string>, permitted: R
   }
 }
 
-test('fits the largest cluster into the steps of an operation', () => {
-  const nodes = Array.from({ length: 48 }, (_, index) => pretendMember(`g${index}`, index + 10));
-  const [controller, , , login] = pretendCluster();
-  const settings = { accounting: true, users: [{ name: 'ann', uid: 2001 }] };
-  expect(plan('deploy', [controller!, ...nodes, login!], {}, settings).steps.length).toBeLessThanOrEqual(512);
+const largest = slurm.apps()[0]!.spec.components.find(({ name }) => name === 'compute')!.maximum!;
+/** In bytes: what a Secret has room for. A plan is kept in one, compressed. */
+const mostKept = 720_000;
+const manyNodes = (prefix: string, more: PretendMember = {}) =>
+  Array.from({ length: largest }, (_, index) => {
+    const name = `${prefix}${index}`;
+    return pretendMember(name, 1, {
+      hostname: `${name}-`.padEnd(63, 'x'),
+      gpus: Array.from({ length: 8 }, () => ({ device: '/dev/nvidia0' })),
+      ...more,
+    });
+  });
+
+test.each(['deploy', 'reconcile', 'stop', 'decommission', 'change'])(
+  'fits %s of the largest cluster into a plan, its arguments and its files',
+  (type) => {
+    const [controller, , , login] = pretendCluster();
+    const settings = {
+      accounting: true,
+      users: Array.from({ length: 60 }, (_, index) => ({ name: `user-${index}`.padEnd(31, 'x'), uid: 2000 + index })),
+    };
+    // A change that replaces all nodes.
+    const nodes = type === 'change' ? [...manyNodes('a', { hasJoined: false }), ...manyNodes('b', { isWanted: false })] : manyNodes('a');
+    const { steps } = plan(type, [controller!, ...nodes, login!], {}, settings);
+    expect(gzipSync(JSON.stringify(steps)).length).toBeLessThan(mostKept);
+    expect(steps.length).toBeLessThanOrEqual(mostSteps);
+    for (const step of steps) {
+      const words = 'arguments' in step.task ? (step.task.arguments ?? []) : [];
+      expect(words.length, step.id).toBeLessThanOrEqual(64);
+      expect(Math.max(0, ...words.map(({ length }) => length)), step.id).toBeLessThanOrEqual(4096);
+      if (step.type === 'file.write') expect(step.task.content.length, step.id).toBeLessThanOrEqual(524_288);
+    }
+    const gpus = steps.flatMap((step) =>
+      step.type === 'process.run' && step.task.arguments?.[0] === 'follow-gpus' ? step.task.arguments.slice(1) : [],
+    );
+    expect(gpus).toHaveLength(type === 'stop' || type === 'decommission' ? 0 : largest);
+  },
+);
+
+test('a reconciliation leaves silent members out, but waits for the controller', () => {
+  const { steps } = plan('reconcile', pretendCluster({ g1: { isReady: false }, c1: { isReady: false } }));
+  expect(new Set(steps.map(({ member }) => member))).toEqual(new Set(['lab-c1', 'lab-g2', 'lab-l1']));
 });
 
 test('goes on without a node that fails, but not without the controller', () => {

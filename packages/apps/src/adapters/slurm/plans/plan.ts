@@ -1,4 +1,4 @@
-import { AdapterProblem, type Plan, type PlanRequest, type WantedSecret } from '../../../adapter/contract.ts';
+import { type AdapterMember, AdapterProblem, type Plan, type PlanRequest, type WantedSecret } from '../../../adapter/contract.ts';
 import { Stages } from '../../../adapter/stages.ts';
 import { type Cluster, clusterOf, membersOf, type SlurmNode, unhealthyGpus } from '../cluster.ts';
 import { run } from '../steps.ts';
@@ -68,10 +68,7 @@ function converge(cluster: Cluster, { operation }: PlanRequest): Plan {
       leaving.map((node) => drained(cluster, node)),
     )
     .inPhase('removing', unwanted.flatMap(stopAll));
-  // A change of the wish leaves machines alone that are as they were.
-  const members = membersOf(cluster).filter(
-    ({ member }) => operation.type !== 'change' || !member.hasJoined || member.component === 'controller',
-  );
+  const members = membersOf(cluster).filter(({ member }) => takesPart(member, operation.type));
   const nodes = members.filter(({ member }) => member.component === 'compute');
   prepare(stages, cluster, members);
   authenticate(stages, cluster, members);
@@ -96,6 +93,12 @@ function converge(cluster: Cluster, { operation }: PlanRequest): Plan {
     leaves: unwanted.map(({ member }) => member.name),
     phase: running,
   };
+}
+
+/** A change of the wish leaves machines alone that are as they were, and those that are silent are reconciled when they come back. */
+function takesPart({ component, hasJoined, node }: AdapterMember, type: string): boolean {
+  if (component === 'controller' || !hasJoined) return true;
+  return type === 'reconcile' ? node.isReady : type !== 'change';
 }
 
 /** Deals with one member only. Daemons that answer are left alone, and so are their jobs. */

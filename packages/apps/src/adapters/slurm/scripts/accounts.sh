@@ -29,6 +29,7 @@ while read -r name; do
     echo "removed $name"
   }
 done < $state/accounts
+for entry; do echo "$entry"; done > $state/users
 
 # The node agent gives shells to those who have an account. The platform decides on which member.
 access=/var/lib/capstan/apps/$(cat $state/instance)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the folders of Slurm, lets members find each other by name, and remembers the packages that were installed.
-# Arguments: the number of stand-ins for declared GPUs, then address=name for each member. Exit code 22: a program is missing after the installation.
+# Arguments: the number of stand-ins for declared GPUs, then address=name for each member, many in one argument. Exit code 22: a program is missing after the installation.
 set -eu
 . ./common.sh
 stand_ins=$1
@@ -31,7 +31,8 @@ hosts=$(mktemp /etc/hosts.XXXXXX)
 sed '/^# begin capstan-slurm$/,/^# end capstan-slurm$/d' /etc/hosts > "$hosts"
 {
   echo '# begin capstan-slurm'
-  for member; do echo "${member%%=*} ${member#*=}"; done
+  # shellcheck disable=SC2048
+  for member in $*; do echo "${member%%=*} ${member#*=}"; done
   echo '# end capstan-slurm'
 } >> "$hosts"
 chmod 0644 "$hosts"

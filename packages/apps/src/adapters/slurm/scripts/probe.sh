@@ -29,6 +29,10 @@ munge=$(timeout 5 sh -c 'munge --no-input | unmunge --metadata=/dev/null --outpu
 key=$(sha256sum /etc/munge/munge.key 2> /dev/null | cut -c1-16)
 printf '{"munged":%s,"munge":"%s","key":"%s"' "$(is runs munged)" "$munge" "$key"
 printf ',"host":"%s","now":%s' "$(uname -n | text)" "$(date +%s)"
+# What this member knows of the others and of the users.
+hosts=$(sed -n '/^# begin capstan-slurm$/,/^# end capstan-slurm$/p' /etc/hosts | grep -v '^#' | LC_ALL=C sort | sha256sum | cut -c1-16)
+users=$(sha256sum $state/users 2> /dev/null | cut -c1-16)
+printf ',"hosts":"%s","users":"%s"' "$hosts" "$users"
 controller=$(timeout 5 scontrol ping 2>&1 | head -n 1 | text)
 printf ',"controller":"%s"' "$controller"
 full=
