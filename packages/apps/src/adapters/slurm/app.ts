@@ -4,8 +4,8 @@ import { allPackages } from './packages.ts';
 import { serviceNames } from './services.ts';
 
 const allocation = { type: 'string', format: 'allocation', minLength: 1, maxLength: 253 };
-/** Each adds some ten steps to a plan, which has at most 512. */
-const mostNodes = 48;
+/** A plan has a step for each in which it learns of all others, so it grows with the square of their number. */
+const mostNodes = 256;
 
 export function slurmApp(scripts: readonly AdapterScript[]): NewApp {
   return {

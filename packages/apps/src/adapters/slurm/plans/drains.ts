@@ -52,25 +52,28 @@ export function undrain({ controller }: Cluster, node: SlurmNode, others: 'other
   });
 }
 
+/** In one step: their names are arguments of a script. */
+const mostFollowed = 60;
+
 /** A node with a GPU that is out of order takes no new jobs, until all are healthy again. Drains by others stay. */
 export function followGpus({ controller, compute }: Cluster): Draft[] {
-  if (compute.length === 0) return [];
-  return [
-    run(controller, {
-      script: 'node',
-      verb: 'follow-gpus',
-      title: 'Drain nodes with GPUs that are out of order, and resume those whose GPUs work again',
-      arguments: [
-        'follow-gpus',
-        ...compute.map(
-          (node) =>
-            `${node.name}=${plain(
-              unhealthyGpus(node)
-                .map(({ uuid }) => uuid)
-                .join(' '),
-            )}`,
-        ),
-      ],
-    }),
-  ];
+  const entries = compute.map(
+    (node) =>
+      `${node.name}=${plain(
+        unhealthyGpus(node)
+          .map(({ uuid }) => uuid)
+          .join(' '),
+      )}`,
+  );
+  const steps: Draft[] = [];
+  for (let start = 0; start < entries.length; start += mostFollowed)
+    steps.push(
+      run(controller, {
+        script: 'node',
+        verb: start === 0 ? 'follow-gpus' : `follow-gpus-${start / mostFollowed + 1}`,
+        title: 'Drain nodes with GPUs that are out of order, and resume those whose GPUs work again',
+        arguments: ['follow-gpus', ...entries.slice(start, start + mostFollowed)],
+      }),
+    );
+  return steps;
 }
