@@ -59,7 +59,8 @@ function observeMember(member: AdapterMember, { service, findings, nodes }: View
   if (ready === undefined) return found('failed', 'the cluster has no node of this name', true);
   if (ready !== 'True') return found('degraded', `the node is not ready in the cluster (${ready})`, true);
   if (findings.isExpiring) return found('degraded', 'certificates expire within 30 days; `rotate-certificates` renews them');
-  return found('healthy', nodes.cordoned.has(name) ? 'it is drained and takes no new pods' : undefined);
+  if (nodes.cordoned.has(name)) return found('healthy', 'it is drained and takes no new pods');
+  return found('healthy', findings.isExpiryUnknown ? 'nobody can read when its certificates expire' : undefined);
 }
 
 /** Somebody has changed a member that works, so its health stays as it is. */

@@ -12,6 +12,8 @@ export interface Findings {
   readonly cordoned: ReadonlySet<string>;
   readonly version?: string;
   readonly certificatesExpireAt?: string;
+  /** Whether there are certificates, of which none says when it expires. */
+  readonly isExpiryUnknown: boolean;
   /** Whether one expires within 30 days. */
   readonly isExpiring: boolean;
   readonly snapshots: readonly string[];
@@ -36,6 +38,7 @@ export function findingsOf({ output }: ProbeAnswer): Findings {
     cordoned: new Set(lines.flatMap(([first, name]) => (first === 'cordoned' && name !== undefined ? [name] : []))),
     ...(version !== undefined && { version }),
     ...(expires !== undefined && !Number.isNaN(Date.parse(expires)) && { certificatesExpireAt: new Date(expires).toISOString() }),
+    isExpiryUnknown: expires === 'unknown',
     isExpiring: last('expiring') === 'true',
     snapshots: lines.flatMap(([first, name]) => (first === 'snapshot' && name !== undefined ? [name] : [])),
     ...(enabled !== undefined && { enabled }),
