@@ -1200,6 +1200,8 @@ export type AppInstance = {
       }[];
       /** Whether a kubeconfig can be had. */
       readonly kubeconfig?: boolean;
+      /** The AppMember that serves the Kubernetes API. Others of its component may serve it too. */
+      readonly kubernetes?: string;
       /** The AppMember that gives shells, such as a login node. */
       readonly shell?: string;
       /** Notes for people. */

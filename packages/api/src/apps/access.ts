@@ -2,9 +2,6 @@
 export const clusterAdminsGroup = 'capstan:admins';
 export const clusterViewersGroup = 'capstan:viewers';
 
-/** The component whose members serve the Kubernetes API of an instance. */
-export const kubernetesServerComponent = 'server';
-
 /** On the node of a member: holds a folder for each instance, named by its UID, in which steps of the adapter write `access.json`. */
 export const appAccessDirectory = '/var/lib/capstan/apps';
 

@@ -12,6 +12,7 @@ const endpoint = object('An address of the instance.', {
 const access = object('How the instance is used.', {
   endpoints: optional(list('Its addresses in the network of the nodes.', endpoint, { maxItems: 16 })),
   kubeconfig: optional(flag('Whether a kubeconfig can be had.')),
+  kubernetes: optional(text('The AppMember that serves the Kubernetes API. Others of its component may serve it too.', { maxLength: 253 })),
   shell: optional(text('The AppMember that gives shells, such as a login node.', { maxLength: 253 })),
   notes: optional(list('Notes for people.', text('A note.', { maxLength: 1024 }), { maxItems: 16 })),
 });

@@ -82,7 +82,7 @@ beforeAll(async () => {
   await createPlatform(server);
   apps = new AppsOfTenants(server);
   await apps.createTenants();
-  uid = await apps.createInstance('tenant1', 'k8s', { kubeconfig: true, shell: 'n2', endpoints });
+  uid = await apps.createInstance('tenant1', 'k8s', { kubeconfig: true, kubernetes: 'n1', shell: 'n2', endpoints });
   await apps.createMember('tenant1', 'n1', {}, 'degraded');
   await apps.createMember('tenant1', 'n2', {});
   await apps.createMember('tenant1', 'worker', { component: 'agent' });
@@ -164,6 +164,18 @@ describe('appinstances/proxy', () => {
     const sent = passed()[0]!.headers;
     expect(sent['capstan-groups']).toBe('capstan%3Aviewers');
     expect(Object.keys(sent).filter((name) => /^(authorization|impersonate-|x-remote-)/.test(name))).toEqual([]);
+  });
+
+  test('knows from the adapter which component serves the API', async () => {
+    await apps.createInstance('tenant1', 'other', { kubeconfig: true, kubernetes: 'head' });
+    await apps.createMember('tenant1', 'head', { instance: 'other', component: 'control-plane' });
+    await apps.createMember('tenant1', 'tail', { instance: 'other', component: 'server' });
+    for (const node of ['head', 'tail']) await apps.book(node);
+    connected = new Set(['tail']);
+    expect((await server.call(`${instances}/other/proxy/api`)).code).toBe(503);
+    connected = new Set(['head', 'tail']);
+    expect((await server.call(`${instances}/other/proxy/api`)).code).toBe(200);
+    expect(asked).toHaveLength(1);
   });
 
   test('prefers healthy servers, and those that have an API', async () => {

@@ -8,7 +8,6 @@ import {
   appsGroup,
   clusterAdminsGroup,
   clusterViewersGroup,
-  kubernetesServerComponent,
 } from '@capstan/api';
 import { StatusError, status } from '@capstan/machinery';
 import type { OwnRequest, OwnSubresource } from '../connect/own-subresource.ts';
@@ -71,11 +70,12 @@ export async function serverOf(
   { context, instance }: Pick<OwnRequest, 'context'> & { readonly instance: AppInstance },
 ): Promise<NodeInTunnel> {
   const { name, namespace } = context.info;
-  if (instance.status?.access?.kubeconfig !== true)
+  const { kubeconfig, kubernetes } = instance.status?.access ?? {};
+  if (kubeconfig !== true)
     throw status.serviceUnavailable(`the instance ${name} has no Kubernetes API yet: its state is ${instance.status?.state ?? 'pending'}`);
-  const members = objects
-    .members({ cluster: context.cluster, namespace, name })
-    .filter(({ spec }) => spec.component === kubernetesServerComponent);
+  const place = { cluster: context.cluster, namespace, name };
+  const component = kubernetes === undefined ? undefined : objects.member(place, kubernetes)?.spec.component;
+  const members = objects.members(place).filter(({ spec }) => component === undefined || spec.component === component);
   const connected: NodeInTunnel[] = [];
   for (const { spec } of members) {
     const connection = await tunnels.to(spec.node);

@@ -102,15 +102,7 @@ const access = object('Access.', {
     ),
   ),
   notes: optional(list('Notes.', text('Note.', { maxLength: 1024 }), { maxItems: 16 })),
-  kubernetes: optional(
-    object('Kubernetes.', {
-      member: name,
-      port: integer('Port.', { minimum: 1, maximum: 65_535 }),
-      authority: name,
-      certificate: name,
-      key: name,
-    }),
-  ),
+  kubernetes: optional(object('Kubernetes.', { member: name })),
   shell: optional(name),
 });
 

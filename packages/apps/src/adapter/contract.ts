@@ -216,14 +216,8 @@ export interface MemberObservation {
 export interface AccessAnswer {
   readonly endpoints?: readonly { readonly name: string; readonly address: string }[];
   readonly notes?: readonly string[];
-  /** The member and the port of the Kubernetes API, and the secrets with the client certificate by which the platform passes requests on in the name of its users. */
-  readonly kubernetes?: {
-    readonly member: string;
-    readonly port: number;
-    readonly authority: string;
-    readonly certificate: string;
-    readonly key: string;
-  };
+  /** A member that serves the Kubernetes API of the instance; others of its component may serve it too. Its node knows where: a step writes `access.json`. */
+  readonly kubernetes?: { readonly member: string };
   /** The member that gives shells. */
   readonly shell?: string;
 }

@@ -54,6 +54,7 @@ function accessOf({ access, instance }: Scene): Pick<AppInstanceStatus, 'access'
     access: {
       ...(endpoints && { endpoints }),
       kubeconfig: kubernetes !== undefined,
+      ...(kubernetes !== undefined && { kubernetes: kubernetes.member }),
       ...(shell !== undefined && { shell }),
       ...(notes && { notes }),
     },

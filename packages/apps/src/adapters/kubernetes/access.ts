@@ -1,6 +1,4 @@
-import { appAccessDirectory } from '@capstan/api';
 import type { AccessAnswer, InstanceRequest } from '../../adapter/contract.ts';
-import { apiPort, distributionOf } from './distribution.ts';
 import { apiAddress } from './settings.ts';
 
 /** The notes are for people who have never seen the cluster. */
@@ -11,24 +9,13 @@ const notes: readonly string[] = [
   'There is no StorageClass: the platform promises no persistent volumes.',
 ];
 
-export function accessOf({ instance, members }: InstanceRequest): AccessAnswer {
+export function accessOf({ members }: InstanceRequest): AccessAnswer {
   const servers = members.filter(({ component, hasJoined, isWanted }) => component === 'server' && hasJoined && isWanted);
   const server = servers.find(({ node }) => node.isReady) ?? servers[0];
   if (server === undefined) return { notes };
-  const { program, configDirectory, dataDirectory } = distributionOf(instance.app);
-  const own = `${appAccessDirectory}/${instance.id}`;
-  const folder = `${dataDirectory}/server/tls`;
-  const files =
-    program === 'kubeadm'
-      ? { authority: `${configDirectory}/pki/ca.crt`, certificate: `${own}/client.crt`, key: `${own}/client.key` }
-      : { authority: `${folder}/server-ca.crt`, certificate: `${folder}/client-admin.crt`, key: `${folder}/client-admin.key` };
   return {
     endpoints: servers.map((member, index) => ({ name: index === 0 ? 'api' : `api-${index + 1}`, address: apiAddress(member) })),
     notes,
-    kubernetes: {
-      member: server.name,
-      port: apiPort,
-      ...files,
-    },
+    kubernetes: { member: server.name },
   };
 }
