@@ -6,7 +6,7 @@ const [leader, broken] = ['a', 'b'];
 
 /** Decides until there is nothing to do but wait. */
 async function reconcile(world: AppWorld): Promise<void> {
-  world.restart();
+  world.begin();
   for (let step = decide(world.scene()!); step.kind !== 'wait'; step = decide(world.scene()!)) await world.perform(step);
 }
 
@@ -67,6 +67,21 @@ describe('a member that fails', () => {
     expect([failures(world), repairs(world)]).toEqual([1, 0]);
   });
 
+  test('keeps its count while the probes of others end and its own runs', async () => {
+    const world = await deployed();
+    breakIt(world, 'dead');
+    await look(world);
+    await look(world);
+    expect([failures(world), repairs(world)]).toEqual([2, 0]);
+    const machine = world.machines.find(({ name }) => name === broken)!;
+    machine.isBusy = true;
+    await look(world);
+    expect([failures(world), repairs(world)]).toEqual([2, 0]);
+    machine.isBusy = false;
+    await look(world);
+    expect(repairs(world)).toBe(1);
+  });
+
   test('is repaired though it is the only one', async () => {
     const world = new AppWorld([broken], { leader_allocation_id: broken });
     for (let round = 0; round < 20 && world.instance?.status?.health !== 'healthy'; round++) await look(world);
@@ -82,4 +97,17 @@ describe('a member that fails', () => {
     await look(world);
     expect(repairs(world)).toBe(1);
   });
+});
+
+test('a member is as it was while its next probe runs', async () => {
+  const world = await deployed();
+  const machine = world.machines.find(({ name }) => name === broken)!;
+  const seen = new Set<unknown>();
+  for (let round = 0; round < 6; round++) {
+    machine.isBusy = round % 2 === 0;
+    await look(world);
+    seen.add(world.instance?.status?.health);
+    seen.add([...world.members.values()].find(({ spec }) => spec.node === broken)!.status?.health);
+  }
+  expect([...seen]).toEqual(['healthy']);
 });

@@ -4,6 +4,7 @@ import { isObject, sameJson } from '@capstan/machinery';
 import type { MemberObservation, Observation } from '../adapter/contract.ts';
 import type { Scene } from '../instances/scene.ts';
 import { probesBeforeRepair } from '../operations/beginning.ts';
+import { outcomeOf } from '../operations/outcome.ts';
 import { placeOf } from '../operations/running.ts';
 import { currentOperation } from '../operations/types.ts';
 import { isBusy } from '../status/member-status.ts';
@@ -26,7 +27,8 @@ export function observedMembers(
     const place = placeOf(name, scene);
     const silence = place.kind === 'gone' ? place.message : `the node ${member.spec.node} is silent`;
     const text = isBusy(member, currentOperation(scene.operations)) ? status.message : isHeard ? seen?.message : silence;
-    const failedProbes = failuresInRow(scene, { status, seen, time: now });
+    const isOpen = task !== undefined && outcomeOf(task).kind === 'open';
+    const failedProbes = failuresInRow(scene, { status, seen, time: now, isOpen });
     const fresh: AppMemberStatus = isHeard
       ? {
           ...kept,
@@ -50,13 +52,15 @@ interface Look {
   readonly seen: MemberObservation | undefined;
   /** When the probe ended. */
   readonly time: string | undefined;
+  /** Whether the next probe runs, so that the answer is that of the one before. */
+  readonly isOpen: boolean;
 }
 
 /** Each probe counts once, although members are looked at whenever the probe of one of them ends. Failures during an operation are its own. */
-function failuresInRow({ app, operations }: Scene, { status, seen, time }: Look): number {
+function failuresInRow({ app, operations }: Scene, { status, seen, time, isOpen }: Look): number {
   if (seen?.health !== 'failed' || seen.isRepairable !== true || currentOperation(operations) !== undefined) return 0;
   const { failedProbes = 0, observedAt } = status;
-  const isCounted = failedProbes > 0 && time === observedAt;
+  const isCounted = isOpen || (failedProbes > 0 && time === observedAt);
   return Math.min(probesBeforeRepair(app), failedProbes + (isCounted ? 0 : 1));
 }
 

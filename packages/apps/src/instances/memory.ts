@@ -1,5 +1,5 @@
 import { BoundedMap } from '@capstan/machinery';
-import type { AdapterProbe } from '../adapter/contract.ts';
+import type { AdapterProbe, ProbeAnswer } from '../adapter/contract.ts';
 import type { KeptPlan, Output } from '../operations/scene.ts';
 
 const mostOutputs = 4_096;
@@ -10,6 +10,8 @@ const mostPlans = 64;
 export class Memory {
   /** Outputs of ended attempts, which do not change any more. */
   readonly outputs = new BoundedMap<string, Output>(mostOutputs);
+  /** The last answer of each probe, by the UID of its task: it counts while the next attempt runs. */
+  readonly answers = new BoundedMap<string, ProbeAnswer>(mostProbes);
   /** Kept plans, by the UID of their operation. They never change. */
   readonly plans = new BoundedMap<string, KeptPlan>(mostPlans);
   readonly #probes = new BoundedMap<string, AdapterProbe>(mostProbes);

@@ -10,8 +10,11 @@ import type { Problem } from '../checking/problem.ts';
 import { type Wish, wishOf } from '../checking/wish.ts';
 import type { KeptValues } from '../keeping/kept-values.ts';
 import { outcomeOf } from '../operations/outcome.ts';
+import { placeOf } from '../operations/running.ts';
 import type { KeptPlan, Output } from '../operations/scene.ts';
-import type { Asked } from './scene.ts';
+import { probeName } from '../operations/task-names.ts';
+import type { Memory } from './memory.ts';
+import type { Asked, Scene } from './scene.ts';
 import type { Target } from './targets.ts';
 
 /** Everything that questions to an adapter are made of. */
@@ -140,8 +143,24 @@ export function withTargets(members: readonly AppMember[], targets: readonly Tar
 
 const mostOutput = 65_536;
 
-/** The output of the last attempt of a probe. */
-export function probeAnswer(task: NodeTask, output: Output): ProbeAnswer | undefined {
-  if (outcomeOf(task).kind === 'open' || output.kind !== 'read') return undefined;
+/** The last answers of the probes of members that are heard, by their names. An attempt that runs says nothing yet, so the one before counts. */
+export function probeAnswers(scene: Scene, { answers }: Memory): Record<string, ProbeAnswer> {
+  const found: Record<string, ProbeAnswer> = {};
+  for (const { metadata, spec } of scene.members) {
+    const { name = '', uid = '' } = metadata;
+    const task = placeOf(name, scene).kind === 'heard' ? scene.task(spec.node, probeName(uid)) : undefined;
+    if (task === undefined) continue;
+    const key = task.metadata.uid ?? '';
+    const answer = outcomeOf(task).kind === 'open' ? answers.get(key) : probeAnswer(task, scene.output(task));
+    if (answer === undefined) continue;
+    answers.set(key, answer);
+    found[name] = answer;
+  }
+  return found;
+}
+
+/** The answer of an attempt that has ended. */
+function probeAnswer(task: NodeTask, output: Output): ProbeAnswer | undefined {
+  if (output.kind !== 'read') return undefined;
   return { exitCode: task.status?.exitCode ?? (task.status?.phase === 'Succeeded' ? 0 : 124), output: output.text.slice(-mostOutput) };
 }

@@ -30,7 +30,6 @@ import { ReportAccount, reportTokenSecret } from '../keeping/report-account.ts';
 import { recordLabel } from '../operations/labels.ts';
 import { nextProbe, probeTask } from '../operations/making.ts';
 import { NodeTasks } from '../operations/node-tasks.ts';
-import { placeOf } from '../operations/running.ts';
 import type { KeptPlan, Output, Start } from '../operations/scene.ts';
 import type { Keep } from '../operations/steps.ts';
 import { probeName } from '../operations/task-names.ts';
@@ -39,7 +38,7 @@ import { eventsFor, operationEvents } from '../status/events.ts';
 import { type Copies, membersOf, namesIn, operationsOf, scriptHash, tasksOf } from './copies.ts';
 import type { Memory } from './memory.ts';
 import { probesOf } from './probes.ts';
-import { asked, askMembers, askPlan, instanceRequest, probeAnswer, type Subject, withTargets } from './questions.ts';
+import { asked, askMembers, askPlan, instanceRequest, probeAnswers, type Subject, withTargets } from './questions.ts';
 import type { Asked, Scene } from './scene.ts';
 import { appFinalizer, type Step } from './step.ts';
 import type { Target } from './targets.ts';
@@ -396,15 +395,7 @@ export class Work implements StepWork<Scene, Step> {
   }
 
   async #observe(): Promise<void> {
-    const scene = this.scene();
-    const probes = Object.fromEntries(
-      scene.members.flatMap(({ metadata, spec }) => {
-        const isHeard = placeOf(metadata.name ?? '', scene).kind === 'heard';
-        const task = isHeard ? scene.task(spec.node, probeName(metadata.uid ?? '')) : undefined;
-        const answer = task && probeAnswer(task, scene.output(task));
-        return answer === undefined ? [] : [[metadata.name ?? '', answer]];
-      }),
-    );
+    const probes = probeAnswers(this.scene(), this.#options.memory);
     const answer = await asked(async () => this.#adapter().observe({ ...instanceRequest(this.#subject(), await this.#read()), probes }));
     const silent: Observation = { health: 'unknown', message: answer.kind === 'problem' ? answer.problem.message : '', members: {} };
     this.#observation = answer.kind === 'answer' ? answer : { kind: 'answer', value: silent };

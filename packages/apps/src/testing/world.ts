@@ -14,7 +14,8 @@ import { checkedAnswer } from '../adapter/answers.ts';
 import type { AccessAnswer, MembersAnswer, Observation } from '../adapter/contract.ts';
 import type { FoundAdapter } from '../adapter/finding.ts';
 import { useOf } from '../checking/allocations.ts';
-import { asked, askMembers, askPlan, instanceRequest, probeAnswer, type Subject } from '../instances/questions.ts';
+import { Memory } from '../instances/memory.ts';
+import { asked, askMembers, askPlan, instanceRequest, probeAnswers, type Subject } from '../instances/questions.ts';
 import type { Asked, Scene } from '../instances/scene.ts';
 import { appFinalizer, type Step } from '../instances/step.ts';
 import { isWanted, viewOf } from '../instances/view.ts';
@@ -22,7 +23,6 @@ import type { KeptValues } from '../keeping/kept-values.ts';
 import { recordLabel } from '../operations/labels.ts';
 import { nextProbe, type Probe, probeTask, taskFor } from '../operations/making.ts';
 import type { KeptPlan } from '../operations/scene.ts';
-import { probeName } from '../operations/task-names.ts';
 import { pair } from './pair.ts';
 
 const unasked = { kind: 'unasked' } as const;
@@ -32,6 +32,8 @@ const uidOf = (name: string): string => `uid-${name}`;
 export class PretendMachine {
   readonly name: string;
   isHeard = true;
+  /** The tasks of a busy one begin, and do not end. */
+  isBusy = false;
   /** Every attempt of a step that it began, in order. */
   readonly began: string[] = [];
   /** Scripts and types that fail. */
@@ -62,6 +64,8 @@ export class AppWorld {
   readonly #facts: Record<string, string> = {};
   #plan: KeptPlan | undefined;
   #uids = 0;
+  // Of one process.
+  #memory = new Memory();
   // Of one reconcile.
   #wanted: Asked<MembersAnswer> = unasked;
   #plans = new Map<string, Asked<KeptPlan>>();
@@ -86,6 +90,12 @@ export class AppWorld {
 
   /** A new process: everything that was only in memory is gone. */
   restart(): void {
+    this.#memory = new Memory();
+    this.begin();
+  }
+
+  /** Another reconcile of the same process. */
+  begin(): void {
     this.#wanted = unasked;
     this.#plans = new Map();
     this.#observation = unasked;
@@ -187,7 +197,12 @@ export class AppWorld {
     for (const machine of this.machines) {
       if (!machine.isHeard) continue;
       for (const [key, task] of this.tasks) {
-        if (task.metadata.namespace !== `node-${machine.name}` || task.status?.attempt === task.spec.attempt) continue;
+        const isOver = task.status?.attempt === task.spec.attempt && task.status.finishedAt !== undefined;
+        if (task.metadata.namespace !== `node-${machine.name}` || isOver) continue;
+        if (machine.isBusy) {
+          this.tasks.set(key, { ...task, status: { phase: 'Running', attempt: task.spec.attempt } });
+          continue;
+        }
         const subject = subjectOf(task);
         if (subject !== 'pair-probe') machine.began.push(task.metadata.name!);
         const failure = machine.broken.get(subject);
@@ -307,14 +322,9 @@ export class AppWorld {
         for (const task of step.tasks) this.tasks.set(keyOf(task), { ...task, spec: { ...task.spec, ...nextProbe(task, this.probe) } });
         return;
       case 'observe': {
-        const scene = this.scene()!;
-        const entries = scene.members.flatMap(({ metadata, spec }) => {
-          const task = scene.task(spec.node, probeName(metadata.uid!));
-          const answer = task && probeAnswer(task, scene.output(task));
-          return answer ? [[metadata.name!, answer] as const] : [];
-        });
+        const probes = probeAnswers(this.scene()!, this.#memory);
         this.#observation = await asked(async () =>
-          this.#adapter().observe({ ...instanceRequest(this.#subject(), this.#values()), probes: Object.fromEntries(entries) }),
+          this.#adapter().observe({ ...instanceRequest(this.#subject(), this.#values()), probes }),
         );
         return;
       }
