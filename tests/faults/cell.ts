@@ -3,8 +3,12 @@ import { eventually } from './eventually.ts';
 import type { Fault } from './faults.ts';
 import type { World } from './world.ts';
 
+/** The operations, in the order of the tables. */
+export const operations = ['deploy', 'change', 'snapshot', 'restore', 'repair', 'decommission'] as const;
+export type Operation = (typeof operations)[number];
+
 export interface PlannedStep {
-  readonly operation: 'deploy' | 'change' | 'decommission';
+  readonly operation: Operation;
   readonly name: string;
 }
 

@@ -37,6 +37,15 @@ describe('the table', () => {
     expect(isWrong(one)).toBe(wrong);
   });
 
+  test('has new operations in their order, and leaves them empty where they were not run', () => {
+    const at = (operation: Cell['step']['operation'], fault: string): Cell => cell({ step: { operation, name: 'x' }, fault });
+    const before = `${page([cell()])}\n${clusterPart('k3s', [at('deploy', 'one'), at('decommission', 'one')])}`;
+    const after = withPart(before, clusterPart('k3s', [at('deploy', 'two'), at('repair', 'two'), at('decommission', 'two')]));
+    expect(after).toContain(
+      '| deploy: x | completed | completed |\n| repair: x |  | completed |\n| decommission: x | completed | completed |',
+    );
+  });
+
   test('keeps the part of the page that was not run', () => {
     const [ledger, cluster] = [page([cell()]), clusterPart('k3s', [cell({ step: { operation: 'deploy', name: 'wait' } })])];
     const whole = withPart(ledger, cluster);

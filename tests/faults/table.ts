@@ -1,4 +1,4 @@
-import type { Cell } from './cell.ts';
+import { type Cell, operations } from './cell.ts';
 import type { Program } from './cluster-world.ts';
 
 const head = `# Apps under faults
@@ -36,9 +36,9 @@ const slurmTitle = '## Slurm';
 
 const slurmHead = `${slurmTitle}
 
-\`npm run faults -- --app slurm --record\` writes this part. Each column is one deployment of real Slurm on a controller and a node, and its removal: the fault hits every step in turn, on the machine or machines that it runs on. Steps
+\`npm run faults -- --app slurm --record\` writes this part. Each column is one deployment of real Slurm on a controller and a node, a repair of the node, and the removal: the fault hits every step in turn, on the machine or machines that it runs on. Steps
 that run a program are held until the fault has begun, and each start of a program is counted. Steps without a program, such as the writing of a file, take milliseconds: the fault begins together with them. A cell is wrong if
-no job runs at the end of the deployment, or something of Slurm still runs at the end of the removal.
+no job runs at the end of the deployment or the repair, or something of Slurm still runs at the end of the removal.
 
 `;
 
@@ -79,9 +79,9 @@ function withColumnsOf(old: string, part: string): string {
   const [[, ...known], ...before] = rowsIn(old);
   const [[step, ...faults], ...fresh] = rowsIn(part);
   const columns = [...known, ...faults.filter((fault) => !known.includes(fault))];
-  const names = new Set([...before, ...fresh].map(([name]) => name));
+  const names = [...new Set([...before, ...fresh].map(([name]) => name))].sort((one, other) => rankOf(one) - rankOf(other));
   const cell = (rows: readonly Row[], name: string, column: number): string => rows.find((row) => row[0] === name)?.[column + 1] ?? '';
-  const rows = [...names].map((name): Row => {
+  const rows = names.map((name): Row => {
     const cells = columns.map((fault) =>
       faults.includes(fault) ? cell(fresh, name, faults.indexOf(fault)) : cell(before, name, known.indexOf(fault)),
     );
@@ -89,6 +89,9 @@ function withColumnsOf(old: string, part: string): string {
   });
   return part.replace(/(?:^\|.*\n)+/m, markdown([step, ...columns], rows));
 }
+
+/** Steps of one operation stay in the order in which they were found. */
+const rankOf = (name: string): number => operations.findIndex((operation) => name.startsWith(`${operation}:`));
 
 /** The head of the table and its rows. */
 function rowsIn(part: string): [Row, ...Row[]] {

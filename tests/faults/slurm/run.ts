@@ -1,5 +1,5 @@
 import type { AppOperation, AppStep } from '@capstan/api';
-import type { Cell } from '../cell.ts';
+import type { Cell, Operation } from '../cell.ts';
 import { eventually } from '../eventually.ts';
 import { type CommonFault, commonFaults } from '../faults.ts';
 import type { Machine } from './machine.ts';
@@ -14,6 +14,7 @@ const programs: Readonly<Record<string, string>> = {
   credential: 'slurm-credential',
   'check-credential': 'slurm-check-credential',
   reconfigure: 'slurm-reconfigure',
+  unstick: 'slurm-unstick',
   registered: 'slurm-node-registered',
   'follow-gpus': 'slurm-node-follow-gpus',
   clean: 'slurm-clean',
@@ -23,7 +24,7 @@ const repeated = new Set(['registered']);
 /** A step whose output is a value for later steps, so that nothing else may be in it. */
 const values = new Set(['credential']);
 
-type Type = 'deploy' | 'decommission';
+type Type = Extract<Operation, 'deploy' | 'repair' | 'decommission'>;
 
 /** A step with the machine that it runs on. */
 interface Placed {
@@ -59,15 +60,24 @@ export const slurmFaults: readonly SlurmFault[] = [
 
 let count = 0;
 
-/** Deploys Slurm and removes it again, with the fault in every step. */
+/** Deploys Slurm, repairs its node and removes it again, with the fault in every step. */
 export async function runFault(world: SlurmWorld, fault: SlurmFault): Promise<Cell[]> {
   const name = `s${++count}`;
   const deploy = new FaultyOperation(world, fault, { name, type: 'deploy' });
   const problems: string[] = [];
   await deploy.run(() => world.create(name));
-  await world.pause(name, false);
-  const problem = await eventually('a job', () => settledProblem(world, name), { within: 300_000, every: 500 }).catch(String);
-  if (problem !== '') problems.push(problem);
+  const runsJobs = async (after: Type): Promise<void> => {
+    await world.pause(name, false);
+    const problem = await eventually('a job', () => settledProblem(world, name), { within: 300_000, every: 500 }).catch(String);
+    if (problem !== '') problems.push(`after ${after}: ${problem}`);
+  };
+  await runsJobs('deploy');
+  // A repair runs the same programs, which are counted.
+  const deployed = deploy.cells();
+  const repair = new FaultyOperation(world, fault, { name, type: 'repair' });
+  await repair.run(() => world.repair(name));
+  await runsJobs('repair');
+  const repaired = repair.cells();
   const removal = new FaultyOperation(world, fault, { name, type: 'decommission' });
   await removal.run(async () => void (await eventually('the deletion', () => world.instances().delete(name))));
   await eventually('the instance is gone', async () => (await world.find(name)) === undefined || undefined, { within: 300_000 }).catch(
@@ -75,7 +85,7 @@ export async function runFault(world: SlurmWorld, fault: SlurmFault): Promise<Ce
   );
   const remains = await world.remains();
   if (remains !== '') problems.push(`still runs: ${remains}`);
-  const cells = [...deploy.cells(), ...removal.cells()];
+  const cells = [...deployed, ...repaired, ...removal.cells()];
   const last = cells.at(-1)!;
   return [...cells.slice(0, -1), { ...last, faults: [...last.faults, ...problems] }];
 }
@@ -109,11 +119,15 @@ class FaultyOperation {
     const { deadline } = this.#fault;
     this.#holdAll();
     if (deadline !== undefined) await this.#world.hurry(deadline);
-    await (this.#type === 'decommission' ? this.#remove(begin) : this.#deploy(begin));
+    await (this.#canPause ? this.#stageByStage(begin) : this.#remove(begin));
     if (deadline !== undefined) await this.#world.rest();
   }
 
-  async #deploy(begin: () => Promise<void>): Promise<void> {
+  get #canPause(): boolean {
+    return this.#type !== 'decommission';
+  }
+
+  async #stageByStage(begin: () => Promise<void>): Promise<void> {
     await begin();
     const first = await eventually('the plan', async () => (await this.#steps()) ?? undefined);
     for (const stage of [...new Set(first.map((step) => step.stage))].sort((one, other) => one - other)) {
@@ -165,7 +179,7 @@ class FaultyOperation {
     await begin();
     for (const { machine, program, id } of steps)
       await eventually(`${id} begins`, async () => machine.count(`begin ${program}`) > this.#before(machine, program!) || undefined);
-    if (this.#type === 'deploy') await this.#world.pause(this.#instance, true);
+    if (this.#canPause) await this.#world.pause(this.#instance, true);
     if (deadline !== undefined)
       await eventually('the deadline', async () => {
         await this.#look();
@@ -180,7 +194,7 @@ class FaultyOperation {
   async #instant(steps: readonly Placed[], begin: () => Promise<void>): Promise<void> {
     const beginAndPause = async (): Promise<void> => {
       await begin();
-      if (this.#type === 'deploy') {
+      if (this.#canPause) {
         await eventually(
           'a step begins',
           async () => {
@@ -228,7 +242,7 @@ class FaultyOperation {
           await this.#world.retry(this.#instance);
         }
         // Attempts after the first do not begin while the instance is paused.
-        if (steps.some(({ state }) => state === 'pending') && this.#type === 'deploy') await this.#world.pause(this.#instance, false);
+        if (steps.some(({ state }) => state === 'pending') && this.#canPause) await this.#world.pause(this.#instance, false);
         return steps.every(isOver) || undefined;
       },
       { within: 300_000, every: 200 },
@@ -260,7 +274,9 @@ class FaultyOperation {
   #place({ id, member = '' }: AppStep): Placed {
     const component = this.#members.get(member) ?? 'controller';
     const verb = id.endsWith(`-${member}`) ? id.slice(0, -member.length - 1) : id;
-    return { id, verb, component, machine: this.#world.machines[component], program: programs[verb] };
+    // Packages that are there need no apt-get.
+    const program = this.#type === 'repair' && verb === 'install' ? undefined : programs[verb];
+    return { id, verb, component, machine: this.#world.machines[component], program };
   }
 
   #applies({ program, verb }: Placed): boolean {

@@ -105,10 +105,21 @@ export class SlurmWorld implements AsyncDisposable {
       .at(-1);
   }
 
-  async retry(instance: string): Promise<void> {
-    const metadata = { generateName: 'retry-', namespace };
-    const object = newObject(appOperationKind, { metadata, spec: { instance, type: 'retry' } } as never) as AppOperation;
-    await eventually('the retry', () => this.plane.tenant.resource<AppOperation>(appOperationKind).in(namespace).create(object));
+  retry(instance: string): Promise<void> {
+    return this.#ask({ instance, type: 'retry' });
+  }
+
+  /** Repairs the node that runs jobs. */
+  async repair(instance: string): Promise<void> {
+    const members = await eventually('the members', () => this.components());
+    const [member] = [...members].find(([, component]) => component === 'compute')!;
+    await this.#ask({ instance, type: 'repair', member });
+  }
+
+  async #ask(spec: { readonly instance: string; readonly type: string; readonly member?: string }): Promise<void> {
+    const metadata = { generateName: `${spec.type}-`, namespace };
+    const object = newObject(appOperationKind, { metadata, spec } as never) as AppOperation;
+    await eventually(`the ${spec.type}`, () => this.plane.tenant.resource<AppOperation>(appOperationKind).in(namespace).create(object));
   }
 
   /** The component of each member. */
