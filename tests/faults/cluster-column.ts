@@ -1,7 +1,7 @@
 import { appendFileSync, statSync, truncateSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AppOperation, AppStep } from '@capstan/api';
-import type { Cell } from './cell.ts';
+import type { Cell, Operation } from './cell.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 import { eventually } from './eventually.ts';
 import { type CommonFault, commonFaults } from './faults.ts';
@@ -51,7 +51,10 @@ const deadline = 400_000;
 const interval = 10;
 let count = 0;
 
-/** Deploys a cluster and removes it. The fault happens in each of its steps, one after the other. */
+/** What people do with a cluster between its deployment and its removal. */
+const inBetween = ['snapshot', 'restore', 'repair'] as const;
+
+/** Deploys a cluster, operates and removes it. The fault happens in each of its steps, one after the other. */
 export async function runColumn(world: ClusterWorld, fault: ClusterFault, report: (line: string) => void): Promise<Cell[]> {
   const name = `c${++count}`;
   fault.prepare?.(world);
@@ -60,7 +63,18 @@ export async function runColumn(world: ClusterWorld, fault: ClusterFault, report
   await run.follow('deploy');
   const wrong: string[] = [];
   if (!(await isEventually(() => world.isReady()))) wrong.push('the node of the cluster is not ready after the deployment');
-  await world.instances().delete(name);
+  for (const type of inBetween) {
+    // Each is possible once the platform has seen what it needs, such as a snapshot to go back to.
+    const action = await eventually(type, () => world.actionOf(name, type)).catch(() => undefined);
+    if (action === undefined) {
+      wrong.push(`${type} has not become possible`);
+      continue;
+    }
+    await world.ask(name, type, action);
+    await run.follow(type);
+    if (!(await isEventually(() => world.isReady()))) wrong.push(`the node of the cluster is not ready after ${type}`);
+  }
+  await eventually('the deletion', () => world.instances().delete(name));
   await run.follow('decommission');
   if (!(await isEventually(async () => (await world.find(name)) === undefined))) wrong.push('the instance cannot be deleted');
   const { items } = await world.operations().list();
@@ -94,7 +108,7 @@ class Run {
   }
 
   /** Lets the fault happen in each step of an operation when it begins, until the operation is over. */
-  async follow(type: 'deploy' | 'decommission'): Promise<void> {
+  async follow(type: Operation): Promise<void> {
     for (const end = Date.now() + deadline; Date.now() < end; ) {
       const operation = await this.#operation(type);
       if (operation === 'gone') return;
@@ -130,7 +144,7 @@ class Run {
     });
   }
 
-  async #hit(type: 'deploy' | 'decommission', step: AppStep): Promise<void> {
+  async #hit(type: Operation, step: AppStep): Promise<void> {
     const { fault, instance, report } = this.#options;
     const key = keyOf(type, step);
     const name = key.slice(type.length + 2);
@@ -155,7 +169,7 @@ class Run {
     await fault.recover(this.#world);
   }
 
-  #see(type: 'deploy' | 'decommission', step: AppStep): void {
+  #see(type: Operation, step: AppStep): void {
     const cell = this.#cells.get(keyOf(type, step));
     if (cell === undefined) return;
     cell.attempts = cell.begun = Math.max(cell.attempts, step.attempts ?? 1);

@@ -31,6 +31,11 @@ export interface NodeParts {
   readonly owned: AsyncDisposableStack;
 }
 
+/** An operation, of the instance or of one member. */
+export interface Action {
+  readonly member?: string | undefined;
+}
+
 /** A platform with one node, which a tenant has for itself, and instances of an app on it. */
 export class NodeWorld implements AsyncDisposable {
   readonly plane: ControlPlane;
@@ -148,9 +153,17 @@ export class NodeWorld implements AsyncDisposable {
   }
 
   /** Asks for another operation, such as `retry`. */
-  async ask(instance: string, type: string): Promise<void> {
+  async ask(instance: string, type: string, { member }: Action = {}): Promise<void> {
     const metadata = { generateName: `${type}-`, namespace: 'default' };
-    await this.operations().create(newObject(appOperationKind, { metadata, spec: { instance, type } } as never) as AppOperation);
+    const spec = { instance, type, ...(member !== undefined && { member }) };
+    await this.operations().create(newObject(appOperationKind, { metadata, spec } as never) as AppOperation);
+  }
+
+  /** An operation that is possible now; undefined if it is not. */
+  async actionOf(instance: string, type: string): Promise<Action | undefined> {
+    const { allowedActions = [], lastOperation } = (await this.find(instance))?.status ?? {};
+    if (lastOperation?.state !== 'succeeded') return undefined;
+    return allowedActions.find(({ action }) => action === type);
   }
 
   /** Who has the node. More than one is a double booking. */

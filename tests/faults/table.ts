@@ -20,8 +20,8 @@ const programTitles = { k3s: `${clusterTitle}: k3s`, rke2: `${clusterTitle}: RKE
 
 const clusterHead = (program: Program): string => `${programTitles[program]}
 
-\`npm run faults -- --app ${program} --record\` writes this part. Each column is one cluster with a server, which is deployed and removed on a host of its own. The fault happens in every step of both operations when the step begins, and is over
-before the next one: so a cluster survives the fault some fourteen times. Afterwards its node is ready, and nothing of it is left on the host after the removal. The program that was run is the one that [Tests](apps-kubernetes.md#tests) describes.
+\`npm run faults -- --app ${program} --record\` writes this part. Each column is one cluster with a server, which is deployed, saved in a snapshot, restored, repaired and removed on a host of its own. The fault happens in every step of these operations when the step
+begins, and is over before the next one: so a cluster survives the fault some thirty times. Its node is ready after each operation, and nothing of it is left on the host after the removal. The program that was run is the one that [Tests](apps-kubernetes.md#tests) describes.
 
 `;
 
