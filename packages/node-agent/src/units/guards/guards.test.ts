@@ -88,8 +88,9 @@ function guardOf(folder: string): number {
 async function endOf({ folder, pid, family }: { folder: string; pid: number; family: Family }): Promise<number> {
   let age = 0;
   await vi.waitFor(async () => {
-    age = contactAge(folder);
     expect(await startTime(pid)).not.toBe(family.get(pid));
+    // Not before: this process may have slept between the two.
+    age = contactAge(folder);
   }, patience);
   await vi.waitFor(async () => expect(await alive(family)).toEqual([]), patience);
   return age;
