@@ -24,8 +24,8 @@ export interface FollowOptions {
   readonly longestWait: number;
 }
 
-/** Answers after which another attempt would get the same. */
-const pointless = new Set([400, 401, 403, 404, 405, 406, 422]);
+/** Answers after which another attempt would get the same. Not 404: the kinds of products come some seconds after the first start. */
+const pointless = new Set([400, 401, 403, 405, 406, 422]);
 
 /** One list that is kept up to date for all who follow it. Objects are kept as JSON, which takes a fraction of the memory. */
 export class Follow implements Disposable {

@@ -63,7 +63,7 @@ test('a list can be selected by labels, and followed under several keys', async 
   expect(tab.names('some')).toEqual(['chosen']);
 });
 
-test('lists that the user may not see, or that do not exist, fail alone and are not asked for again', async () => {
+test('lists that the user may not see, or that make no sense, fail alone and are not asked for again', async () => {
   await page.signIn(reader);
   const tab = await page.tab();
   tab.say({ add: 'maps', path });
@@ -75,10 +75,21 @@ test('lists that the user may not see, or that do not exist, fail alone and are 
   await create('still-told');
   await expect.poll(() => tab.names('maps')).toContain('still-told');
   expect(tab.of('secret')).toHaveLength(1);
-  await page.signIn(owner);
-  const other = await page.tab();
-  other.say({ add: 'none', path: '/clusters/root/api/v1/nothings' });
-  await expect.poll(() => other.of('none')).toMatchObject([{ type: 'error', status: { code: 404 } }]);
+});
+
+test('a list of a kind that is not there yet comes as soon as the kind is served', async () => {
+  const tab = await page.tab();
+  tab.say({ add: 'wheels', path: '/clusters/root/apis/example.com/v1/wheels' });
+  await expect.poll(() => tab.of('wheels')).toMatchObject([{ type: 'error', status: { code: 404 } }]);
+  const spec = {
+    group: 'example.com',
+    scope: 'Cluster',
+    names: { kind: 'Wheel', plural: 'wheels' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  };
+  const kind = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: 'wheels.example.com' }, spec };
+  await server.call('/clusters/root/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { method: 'POST', body: kind });
+  await expect.poll(() => tab.of('wheels', 'list'), { timeout: 20_000 }).toMatchObject([{ items: [] }]);
 });
 
 test('a restart of the API server is reported, and nothing that happens meanwhile is missed', async () => {

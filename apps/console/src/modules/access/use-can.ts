@@ -1,4 +1,5 @@
 import type { KindReference } from '@capstan/api';
+import { isForbidden, isNotFound } from '@capstan/client/browser';
 import { queryOptions, useQueries, useQuery } from '@tanstack/react-query';
 import { kubeClient, type Place } from '../kube/client.ts';
 import { allowsWriting, type ResourceRule } from './rules.ts';
@@ -46,13 +47,17 @@ async function ask(action: Action): Promise<boolean> {
   return status?.allowed === true;
 }
 
+/** A workspace that refuses even the question allows nothing. Any other error says nothing about rights. */
+function noneIfRefused(error: unknown): false {
+  if (isForbidden(error) || isNotFound(error)) return false;
+  throw error;
+}
+
 function answerTo(action: Action) {
   return queryOptions({
     queryKey: ['access', action.workspace, attributesOf(action)],
-    // A workspace that refuses even the question allows nothing.
-    queryFn: () => ask(action).catch(() => false),
+    queryFn: () => ask(action).catch(noneIfRefused),
     staleTime: 60_000,
-    retry: false,
   });
 }
 
