@@ -6,7 +6,7 @@ const at = '2030-01-01T00:00:00Z';
 const now = Date.parse(at);
 const offering = { gpu: { model: 'H100', count: 4 }, cpu: 0, memory: 0, exclusive: false, strategy: 'Pack' } as unknown as OfferingSpec;
 
-const node = (name: string): GPUNode =>
+const node = (name: string, model = 'H100'): GPUNode =>
   ({
     metadata: { name },
     spec: {},
@@ -14,7 +14,7 @@ const node = (name: string): GPUNode =>
       machine: { cpus: 64, memoryBytes: 2 ** 40 },
       gpus: Array.from({ length: 8 }, (_, index) => ({
         uuid: `${name}-${index}`,
-        model: 'H100',
+        model,
         memoryBytes: 80 * 2 ** 30,
         health: { state: 'Healthy' },
       })),
@@ -72,6 +72,18 @@ describe('a plan', () => {
       ),
     });
     expect(plan({ quotas: [memory('480Gi')], bookings })).toMatchObject({ kind: 'placed' });
+  });
+
+  it('takes another model than one of which the order would exceed the limit, if the offering names none', () => {
+    const any = { ...offering, gpu: { count: 4 } } as unknown as OfferingSpec;
+    const models = { A100: 3, H100: 4 };
+    const quotas = [{ spec: { workspace: 'root:acme', limits: { models } } }] as unknown as FleetQuota[];
+    const nodes = [node('n1', 'A100'), node('n2')];
+    expect(plan({ nodes, quotas }, { offering: any })).toMatchObject({ kind: 'placed', parts: [{ node: 'n2' }] });
+    expect(plan({ nodes: [node('n1', 'A100')], quotas }, { offering: any })).toMatchObject({
+      kind: 'limited',
+      message: expect.stringContaining('the limit of root:acme is 3 A100'),
+    });
   });
 
   it('says what is missing', () => {

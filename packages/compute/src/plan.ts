@@ -60,13 +60,16 @@ export function planAllocation({ fleet, offering, order, workspace, now }: PlanI
   const reservations = reservationsNow(fleet.reservations, { nodeOf, pathOf: (path) => path }, now).filter(({ until }) => until > now);
   for (const one of reservations) layReservation(index, one);
   const own = reservations.filter((one) => one.isFor(workspace));
-  const answer = withOwnReservations(index, own, () => index.place(request));
-  if (answer.kind === 'short') return answer;
-  const amount = placedAmount(answer.parts, nodeOf);
-  const exceeded = ledger.check(workspace, amount);
-  if (exceeded.length > 0) return limited(exceeded);
+  let exceeded: readonly QuotaRefusal[] = [];
+  const isAllowed = ({ parts }: Placement): boolean => (exceeded = ledger.check(workspace, placedAmount(parts, nodeOf))).length === 0;
+  const answer = withOwnReservations(
+    index,
+    own,
+    () => index.find(request, isAllowed) ?? (exceeded.length > 0 ? limited(exceeded) : index.place(request)),
+  );
+  if (answer.kind !== 'placed') return answer;
   const before = ledger.uses(workspace);
-  ledger.setUse('planned', workspace, amount);
+  ledger.setUse('planned', workspace, placedAmount(answer.parts, nodeOf));
   const after = ledger.uses(workspace);
   return { ...answer, uses: before.map((use, at) => ({ ...use, after: after[at]!.used })) };
 }

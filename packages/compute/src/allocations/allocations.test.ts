@@ -73,12 +73,12 @@ const of = ({ client }: Tenant = tenant()) => client.resource<Allocation>(alloca
 
 /** Each test has a pool of its own, with nodes `<pool>-0`, `<pool>-1`…, and an offering of the same name. */
 async function makePool(pool: string, { nodes: count = 1, gpus = 8, each = 1 }: { nodes?: number; gpus?: number; each?: number } = {}) {
-  for (let number = 0; number < count; number++) await makeNode(`${pool}-${number}`, pool, gpus);
+  for (let number = 0; number < count; number++) await makeNode(`${pool}-${number}`, pool, { gpus });
   const spec = { gpu: { model: 'H100', count: each }, cpu: 0, memory: 0, pools: [pool] };
   await cloud.platform.resource<Offering>(offeringKind).create(newObject(offeringKind, { metadata: { name: pool }, spec }) as Offering);
 }
 
-async function makeNode(name: string, pool: string, gpus: number): Promise<void> {
+async function makeNode(name: string, pool: string, { gpus, model = 'H100' }: { gpus: number; model?: string }): Promise<void> {
   await nodes().create(newObject(gpuNodeKind, { metadata: { name }, spec: { pool } }));
   await makeNodeNamespace(cloud.platform, name);
   const now = '2026-01-01T00:00:00Z';
@@ -87,7 +87,7 @@ async function makeNode(name: string, pool: string, gpus: number): Promise<void>
     machine: { hostname: name, cpus: 64, memoryBytes: 2 ** 40, os: '', kernel: '', architecture: 'amd64', agentVersion: '' },
     gpus: Array.from({ length: gpus }, (_, index) => ({
       uuid: `${name}-gpu-${index}`,
-      model: 'H100',
+      model,
       memoryBytes: 80 * 2 ** 30,
       health: { state: 'Healthy', reason: 'Healthy', message: '', since: now },
     })),
@@ -263,6 +263,26 @@ describe('allocations', () => {
     expect(await phase('share-limited', newcomer)).toBe('Pending');
     for (const name of ['share-limited', 'share-next']) await of(newcomer).delete(name);
     await quotas.delete('share-project');
+  });
+
+  test('for any model get one that their limits allow', async () => {
+    await makeNode('models-0', 'models', { gpus: 2, model: 'A100' });
+    await makeNode('models-1', 'models', { gpus: 2 });
+    const offering = { gpu: { count: 2 }, cpu: 0, memory: 0, pools: ['models'] };
+    await cloud.platform
+      .resource<Offering>(offeringKind)
+      .create(newObject(offeringKind, { metadata: { name: 'models-any' }, spec: offering }) as Offering);
+    const newcomer = await cloud.addTenant();
+    const quotas = cloud.platform.resource<FleetQuota>(fleetQuotaKind);
+    const spec = { workspace: newcomer.path, limits: { models: { A100: 1 } } };
+    await quotas.create(newObject(fleetQuotaKind, { metadata: { name: 'models-project' }, spec }) as FleetQuota);
+    await order('models-first', { offering: 'models-any' }, newcomer);
+    await active('models-first', newcomer);
+    expect(await entriesOn('models-1')).toMatchObject([{ allocation: { name: 'models-first' } }]);
+    await order('models-second', { offering: 'models-any' }, newcomer);
+    await message('models-second', `the limit of ${newcomer.path} is 1 A100; 0 A100 are in use, and 2 A100 were asked for`, newcomer);
+    for (const name of ['models-first', 'models-second']) await of(newcomer).delete(name);
+    await quotas.delete('models-project');
   });
 
   test('do not get nodes that are reserved for others, until the reservation ends', async () => {

@@ -193,9 +193,10 @@ export class Scheduler {
         used,
         (grant) => {
           const message = this.#excess(grant, counting.quota);
-          if (message === undefined) return true;
-          overLimit.set(grant.waiting.id, { known: known.get(grant.waiting.id)!.known, reason: 'QuotaExceeded', message });
-          return false;
+          // A limit may have refused another model before.
+          if (message === undefined) overLimit.delete(grant.waiting.id);
+          else overLimit.set(grant.waiting.id, { known: known.get(grant.waiting.id)!.known, reason: 'QuotaExceeded', message });
+          return message === undefined;
         },
       );
       grants.push(...result.grants);

@@ -63,15 +63,9 @@ export class FleetIndex {
     });
   }
 
-  /** Finds nodes and devices, and books nothing. */
-  find(request: PlacementRequest): Placement | undefined {
-    if (request.named !== undefined) {
-      const part = placeNamed(request, request.named, this.#records.get(request.named.node));
-      return typeof part === 'string' ? undefined : { kind: 'placed', parts: [part] };
-    }
-    if (request.nodes < 1) return undefined;
-    const found = search(request, (key) => this.#viewOf(key));
-    return found && { kind: 'placed', parts: found.map(({ record, stock }) => takeFrom(record, stock, request.size)) };
+  /** Finds nodes and devices, and books nothing. A placement that is not admitted, such as by a limit, is followed by one with another kind of GPUs if there is any. */
+  find(request: PlacementRequest, admit: (placement: Placement) => boolean = () => true): Placement | undefined {
+    return this.#placements(request).find(admit);
   }
 
   /** Like `find`, with the reason if there is no answer. The reason costs a look at every node. */
@@ -96,6 +90,17 @@ export class FleetIndex {
   /** Everything that is booked on a node, by owner. */
   bookings(node: string): ReadonlyMap<string, Booked> {
     return this.#bookings.get(node) ?? new Map();
+  }
+
+  *#placements(request: PlacementRequest): Generator<Placement> {
+    if (request.named !== undefined) {
+      const part = placeNamed(request, request.named, this.#records.get(request.named.node));
+      if (typeof part !== 'string') yield { kind: 'placed', parts: [part] };
+      return;
+    }
+    if (request.nodes < 1) return;
+    for (const found of search(request, (key) => this.#viewOf(key)))
+      yield { kind: 'placed', parts: found.map(({ record, stock }) => takeFrom(record, stock, request.size)) };
   }
 
   #bookingsOf(name: string): Bookings {

@@ -16,13 +16,10 @@ interface Attempt {
   readonly isGrouped: boolean;
 }
 
-/** The nodes of the answer, or undefined. `viewOf` finds the index for a selector. */
-export function search(request: PlacementRequest, viewOf: (key: ViewKey) => View): readonly Candidate[] | undefined {
-  for (const attempt of attemptsFor(request)) {
-    const found = new Search(request, attempt, viewOf).run();
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** The nodes of each answer, the best one first: one for each kind of GPUs that suffices. `viewOf` finds the index for a selector. */
+export function* search(request: PlacementRequest, viewOf: (key: ViewKey) => View): Generator<readonly Candidate[]> {
+  const answered = new Set<string>();
+  for (const attempt of attemptsFor(request)) yield* new Search(request, { attempt, answered, viewOf }).run();
 }
 
 function attemptsFor({ size, nodes, topology }: PlacementRequest): Attempt[] {
@@ -36,41 +33,46 @@ function choices(strength: 'required' | 'preferred' | undefined): boolean[] {
   return strength === 'required' ? [true] : [true, false];
 }
 
+interface SearchParts {
+  readonly attempt: Attempt;
+  /** The kinds of GPUs that have an answer already. */
+  readonly answered: Set<string>;
+  readonly viewOf: (key: ViewKey) => View;
+}
+
 class Search {
   readonly #request: PlacementRequest;
   readonly #attempt: Attempt;
+  readonly #answered: Set<string>;
   readonly #view: View;
   readonly #withGpus: boolean;
 
-  constructor(request: PlacementRequest, attempt: Attempt, viewOf: (key: ViewKey) => View) {
+  constructor(request: PlacementRequest, { attempt, answered, viewOf }: SearchParts) {
     const { pools, matchLabels, topology, nodes, size } = request;
     this.#request = request;
     this.#attempt = attempt;
+    this.#answered = answered;
     this.#withGpus = wantsGpus(size);
     const label = nodes > 1 ? topology?.label : undefined;
     this.#view = viewOf({ pools, matchLabels, measure: measureFor(size, attempt), withGpus: this.#withGpus, label });
   }
 
-  run(): readonly Candidate[] | undefined {
+  *run(): Generator<readonly Candidate[]> {
     const { nodes, topology } = this.#request;
     if (nodes === 1 || topology === undefined) {
       const group = this.#view.groups.get(undefined);
-      return group === undefined ? undefined : this.#fromGroups([group]);
-    }
-    return this.#attempt.isGrouped ? this.#fromOneGroup() : this.#fromGroups(this.#fullestGroups());
+      if (group !== undefined) yield* this.#fromGroups([group]);
+    } else if (this.#attempt.isGrouped) yield* this.#fromOneGroup();
+    else yield* this.#fromGroups(this.#fullestGroups());
   }
 
   /** The group that is left with the least if packing, or with the most if spreading. */
-  #fromOneGroup(): readonly Candidate[] | undefined {
+  *#fromOneGroup(): Generator<readonly Candidate[]> {
     const { nodes, strategy } = this.#request;
     const sign = strategy === 'pack' ? 1 : -1;
     const groups = this.#sizedGroups().filter(({ value, size }) => value !== undefined && size >= nodes);
     groups.sort((one, other) => sign * (one.size - other.size) || order(one.value!, other.value!));
-    for (const { group } of groups) {
-      const found = this.#fromGroups([group]);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+    for (const { group } of groups) yield* this.#fromGroups([group]);
   }
 
   /** Those with many sufficient nodes first, so that the answer lies in few of them. */
@@ -95,15 +97,22 @@ class Search {
   }
 
   /** Takes nodes with GPUs of one kind, from the groups in turn. */
-  #fromGroups(groups: readonly Group[]): readonly Candidate[] | undefined {
-    const { nodes, size } = this.#request;
-    const offered = groups.map((group) => wished(group, size));
+  *#fromGroups(groups: readonly Group[]): Generator<readonly Candidate[]> {
+    const offered = groups.map((group) => wished(group, this.#request.size));
     for (const kind of kindsIn(offered)) {
-      const found: Candidate[] = [];
-      for (const buckets of offered) {
-        const ofKind = buckets.filter(({ shape }) => shape.kind === kind);
-        for (const candidate of this.#candidates(ofKind)) if (found.push(candidate) === nodes) return found;
-      }
+      if (this.#answered.has(kind)) continue;
+      const found = this.#ofKind(kind, offered);
+      if (found === undefined) continue;
+      this.#answered.add(kind);
+      yield found;
+    }
+  }
+
+  #ofKind(kind: string, offered: readonly (readonly Buckets[])[]): readonly Candidate[] | undefined {
+    const found: Candidate[] = [];
+    for (const buckets of offered) {
+      const ofKind = buckets.filter(({ shape }) => shape.kind === kind);
+      for (const candidate of this.#candidates(ofKind)) if (found.push(candidate) === this.#request.nodes) return found;
     }
     return undefined;
   }

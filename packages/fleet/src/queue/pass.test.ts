@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ask, makeNode } from '../placement/testing.ts';
+import { ask, gibibyte, makeNode } from '../placement/testing.ts';
 import { QueueBench } from './testing.ts';
 
 const nodes = (count: number, gpus = 4) => Array.from({ length: count }, (_, at) => makeNode(`n${at}`, { gpus }));
@@ -130,6 +130,24 @@ describe('a request that a limit refuses once it is placed', () => {
     bench.finish('next');
     bench.admit = () => true;
     expect(bench.pass()).toEqual(['refused']);
+  });
+
+  it('gets GPUs of another model if the limits allow those', () => {
+    const bench = new QueueBench([
+      makeNode('n0', { gpus: 4 }),
+      makeNode('n1', { gpus: 4, model: 'A100', each: { memory: 40 * gibibyte } }),
+    ]);
+    const refused: string[] = [];
+    bench.admit = ({ placement: { parts } }) => {
+      if (parts[0]!.node === 'n0') return true;
+      refused.push(parts[0]!.node);
+      return false;
+    };
+    bench.add('any', ask(4, { gpu: {} }));
+    expect(bench.pass()).toEqual(['any']);
+    expect(refused).toEqual(['n1']);
+    expect([...bench.index.bookings('n0').keys()]).toEqual(['any']);
+    expect([...bench.index.bookings('n1')]).toEqual([]);
   });
 
   it('holds nothing, however long it has waited, and gives up what it held', () => {

@@ -27,8 +27,8 @@ export interface PassInput {
   /** 1 if absent. */
   readonly weights: ReadonlyMap<string, number>;
   /**
-   * Whether limits allow a placement, which is known only now. A request that they refuse books nothing, holds nothing, and leaves what was found to the others. By
-   * default, everything is allowed.
+   * Whether limits allow a placement, which is known only now. Other kinds of GPUs are tried after one that they refuse. A request of which they refuse all books
+   * nothing, holds nothing, and leaves what was found to the others. By default, everything is allowed.
    */
   readonly admit?: (grant: Grant) => boolean;
 }
@@ -152,9 +152,13 @@ class Pass {
   /** Places the request; its tenant's reservations count as free. */
   #grant(waiting: Waiting): Trial {
     const found = withOwnReservations(this.#index, this.#ownOf(waiting.tenant), () => {
-      const placement = this.#index.find(waiting.request);
-      if (placement === undefined) return 'short';
-      if (this.#input.admit?.({ waiting, placement }) === false) return 'refused';
+      let isRefused = false;
+      const placement = this.#index.find(waiting.request, (one) => {
+        const isAdmitted = this.#input.admit?.({ waiting, placement: one }) !== false;
+        isRefused ||= !isAdmitted;
+        return isAdmitted;
+      });
+      if (placement === undefined) return isRefused ? 'refused' : 'short';
       for (const part of placement.parts) this.#index.book(waiting.id, part);
       return placement;
     });
