@@ -80,8 +80,11 @@ describe('onceServed', () => {
 describe('onceInstalled', () => {
   const place = { client: clientFor('root:main:new', { type: 'root:platform' }), kind: offeringKind };
 
-  test('repeats a request while the platform has not installed the kind', async () => {
-    const { send, tries } = request(ApiError.of(404, '404 page not found'));
+  test.each([
+    ['the kind is not installed', ApiError.of(404, '404 page not found')],
+    ['the workspace of the platform is not there', refused(404, { name: 'root:platform', group: 'core.kcp.io', kind: 'logicalclusters' })],
+  ])('repeats a request while %s', async (_, error) => {
+    const { send, tries } = request(error);
     expect(await onceInstalled(place, send, { ...quick, onWait: () => {} })).toBe('made');
     expect(tries()).toBe(3);
   });

@@ -52,8 +52,9 @@ export async function onceInstalled<T>(
   }
 }
 
-/** Whether a kind is served at all: the error names no object. */
-export const isMissingKind = (error: unknown): boolean => isNotFound(error) && ((error as ApiError).status.details?.name ?? '') === '';
+/** Whether a kind is not served at all: the error names no object, or the platform's own workspace, which the first start of a server creates. */
+export const isMissingKind = (error: unknown): boolean =>
+  isNotFound(error) && ['', platformWorkspace].includes((error as ApiError).status.details?.name ?? '');
 
 async function isComing(client: Client, kind: ResourceType, error: unknown): Promise<boolean> {
   if (workspaceIn(client.connection.server) === platformWorkspace) return isMissingKind(error);
