@@ -29,11 +29,17 @@ class Client implements AnswerStream {
 
   /** The revisions it received. */
   get seen(): number[] {
-    return this.text
-      .trim()
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => (JSON.parse(line) as { object: number }).object);
+    return this.#objects.map(({ revision }) => revision);
+  }
+
+  /** The names of the objects that it received. */
+  get names(): string[] {
+    return this.#objects.map(({ name }) => name);
+  }
+
+  get #objects(): { revision: number; name: string }[] {
+    const lines = this.text.split('\n').filter((line) => line !== '');
+    return lines.map((line) => (JSON.parse(line) as { object: { revision: number; name: string } }).object);
   }
 
   read(): void {
@@ -57,7 +63,15 @@ function stage(options: { maxEvents?: number; shape?: string; padding?: number }
     one: () => '',
     list: () => '',
     pieces: () => [],
-    watched: (entry) => `${entry.revision}${' '.repeat(options.padding ?? 0)}`,
+    watched: (entry) => `{"revision":${entry.revision},"name":"${entry.key.split('/').at(-1)}"}${' '.repeat(options.padding ?? 0)}`,
+  };
+  const made = (key: string, at: number): CacheEvent => {
+    const entry = new CacheEntry(key, `{}${' '.repeat(options.padding ?? 0)}`, at);
+    return { type: 'ADDED', revision: at, entry, previous: undefined };
+  };
+  const publish = (events: readonly CacheEvent[]): void => {
+    for (const event of events) ring.push(event);
+    audience.changed(events);
   };
   return {
     audience,
@@ -84,13 +98,11 @@ function stage(options: { maxEvents?: number; shape?: string; padding?: number }
       member.startWith(initial, undefined);
       return client;
     },
-    commit: (...keys: string[]): void => {
-      const events = keys.map((key): CacheEvent => {
-        const entry = new CacheEntry(key, `{}${' '.repeat(options.padding ?? 0)}`, ++revision);
-        return { type: 'ADDED', revision, entry, previous: undefined };
-      });
-      for (const event of events) ring.push(event);
-      audience.changed(events);
+    commit: (...keys: string[]): void => publish(keys.map((key) => made(key, ++revision))),
+    /** As when a program other than ours deletes many keys of etcd at once: some of them get the same revision. */
+    commitAsOne: (...keys: string[]): void => {
+      revision++;
+      publish(keys.map((key) => made(key, revision)));
     },
     /** Gives turns to those who wait, until nobody does. */
     settle: (): void => {
@@ -165,6 +177,39 @@ for (const shape of ['object', 'table']) {
     for (const { seen } of clients) expect(seen).toEqual([1, 2]);
   });
 }
+
+for (const shape of ['object', 'table']) {
+  test(`events that share a revision reach every client once, even one that reads only some of them (${shape})`, () => {
+    const { watch, commit, commitAsOne, settle } = stage({ shape, padding: 300_000 });
+    const [quick, slow] = [watch('a/'), watch('a/')];
+    slow.reads = false;
+    slow.pending = 2 << 20;
+    const names = Array.from({ length: 12 }, (_, at) => `${at}`);
+    const key = (name: string): string => `a/x/${name}`;
+    commitAsOne(...names.slice(0, 5).map(key));
+    commitAsOne(...names.slice(5, 10).map(key));
+    settle();
+    commit(...names.slice(10).map(key));
+    expect(slow.names).toEqual([]);
+    slow.read();
+    settle();
+    expect(quick.names).toEqual(names);
+    expect(slow.names).toEqual(names);
+  });
+}
+
+test('a client of a table that stops reading between events that share a revision receives the others later', () => {
+  const { watch, commitAsOne, settle } = stage({ shape: 'table', padding: 300_000 });
+  const client = watch('a/');
+  client.reads = false;
+  const names = Array.from({ length: 30 }, (_, at) => `${at}`);
+  for (let at = 0; at < names.length; at += 3) commitAsOne(...names.slice(at, at + 3).map((name) => `a/x/${name}`));
+  settle();
+  expect(client.names.length).toBeLessThan(names.length);
+  client.read();
+  settle();
+  expect(client.names).toEqual(names);
+});
 
 test('a large event reaches watchers with views of their own in several turns', () => {
   const { watch, commit, settle } = stage({ padding: 1 << 20 });

@@ -200,15 +200,18 @@ export class WatchStream {
     return this.#done;
   }
 
-  /** Sends a portion of the events. Returns false if there are more, or the client has to read first; `catchUp` then follows. */
+  /**
+   * Sends a portion of the events. Returns false if there are more, or the client has to read first; `catchUp` then follows. A portion ends
+   * with all events of its last revision, since the next one begins after that revision.
+   */
   #send(events: readonly CacheEvent[]): boolean {
     let chunk = '';
-    for (const event of events) {
+    for (const [at, event] of events.entries()) {
       const seen = this.#view.transition(event);
       if (seen !== undefined) chunk += this.#frame(seen.type, seen.entry);
       if (this.#done) return false;
       this.#revision = event.revision;
-      if (chunk.length < slice) continue;
+      if (chunk.length < slice || events[at + 1]?.revision === event.revision) continue;
       this.#stream.write(chunk);
       this.#later(this.catchUp, highWater);
       return false;
