@@ -42,7 +42,7 @@ export interface KubeletRequest {
   readonly path: string;
   /** `name, value, name, value…`. */
   readonly headers?: readonly string[];
-  readonly body?: NodeJS.ReadableStream;
+  readonly body?: NodeJS.ReadableStream | undefined;
   readonly signal: AbortSignal;
   /** For this request only. */
   readonly skipCertificateCheck?: boolean;

@@ -1,9 +1,22 @@
 import type { Exchange } from '../http/exchange.ts';
 
-/** Headers of one connection, and those that concern only this server: who the client is, and as whom it acts. */
+/**
+ * Headers of one connection, and those that concern only this server: who the client is, and as whom it acts. The length of the body is added by this
+ * server, which has checked it.
+ */
 const own: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade', 'http2-settings', 'host', 'expect', 'authorization', 'audit-id', 'sec-websocket-protocol'],
+  ...[
+    'transfer-encoding',
+    'content-length',
+    'upgrade',
+    'http2-settings',
+    'host',
+    'expect',
+    'authorization',
+    'audit-id',
+    'sec-websocket-protocol',
+  ],
 ]);
 const ownPrefixes = [':', 'x-remote-', 'x-forwarded-', 'impersonate-', 'x-kcp-', 'capstan-'];
 
@@ -22,8 +35,9 @@ export function proxiedHeaders(exchange: Exchange, uri: string): string[] {
     passed.push('Connection', 'Upgrade', 'Upgrade', headers.upgrade!);
     const protocols = headers['sec-websocket-protocol'];
     if (protocols !== undefined) passed.push('Sec-WebSocket-Protocol', protocols);
-  } else if (headers['content-length'] === undefined && exchange.method !== 'GET' && exchange.method !== 'HEAD')
-    passed.push('Transfer-Encoding', 'chunked');
+  } else if (headers['content-length'] !== undefined) passed.push('Content-Length', headers['content-length']);
+  // Node sends the body of a GET without any framing otherwise, and the target would take it for the next request.
+  else if (exchange.hasBody) passed.push('Transfer-Encoding', 'chunked');
   passed.push('X-Forwarded-For', exchange.remoteAddress, 'X-Forwarded-Proto', 'https', 'X-Forwarded-Uri', uri);
   const host = headers.host ?? headers[':authority'];
   if (typeof host === 'string') passed.push('X-Forwarded-Host', host);

@@ -77,11 +77,12 @@ export class ReverseProxy implements Disposable {
 
   #send(stream: OpenStream, target: DialledTarget, proxied: Proxied): Promise<IncomingMessage> {
     const { exchange, signal } = stream;
-    const body = exchange.bodyStream();
+    const body = exchange.hasBody ? exchange.bodyStream() : undefined;
     if (target.kind === 'kubelet') return this.#reach.kubelets.send(target.kubelet, { ...proxied, body, signal });
     return this.#dial<IncomingMessage>(target, proxied, (outgoing, settle) => {
       outgoing.on('response', settle);
-      body.pipe(outgoing);
+      if (body === undefined) outgoing.end();
+      else body.pipe(outgoing);
       signal.addEventListener('abort', () => outgoing.destroy(), { once: true });
     });
   }

@@ -76,6 +76,7 @@ export interface Exchange {
   header(name: string, value: string): void;
   /** Reads the whole body. Rejects with a `StatusError` if it is too large or does not arrive. */
   body(limit: number): Promise<Buffer>;
+  readonly hasBody: boolean;
   /** The body as it arrives, for those who pass it on. */
   bodyStream(): Readable;
   send(answer: Answer): void;

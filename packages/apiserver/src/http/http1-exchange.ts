@@ -43,6 +43,11 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     return this.receiving(this.#request, this.#request.headers['content-length'], limit);
   }
 
+  get hasBody(): boolean {
+    const { 'content-length': length = '0', 'transfer-encoding': encoding } = this.#request.headers;
+    return encoding !== undefined || length !== '0';
+  }
+
   bodyStream(): Readable {
     return this.#request;
   }

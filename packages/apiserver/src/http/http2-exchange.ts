@@ -43,6 +43,10 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     return this.receiving(this.#stream, this.headers['content-length'], limit);
   }
 
+  get hasBody(): boolean {
+    return !this.#stream.endAfterHeaders;
+  }
+
   bodyStream(): Readable {
     return this.#stream;
   }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { scriptedServer } from '@capstan/client/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -57,6 +59,26 @@ test('a write is never sent again', async () => {
   expect(await page.ask('/kube/cut', { method: 'POST', body: {} })).toMatchObject({ status: 503 });
   expect(await page.ask('/kube/cut', { method: 'DELETE' })).toMatchObject({ status: 200 });
   expect(count('/cut')).toBe(2);
+});
+
+test.each(['GET', 'DELETE'])('the body of a %s is never a request of its own for the server', async (method) => {
+  const { hostname, port } = new URL(page.url);
+  const body = 'GET /smuggled HTTP/1.1\r\nHost: api\r\n\r\n';
+  const asked = request({
+    host: hostname,
+    port,
+    method,
+    path: '/kube/read',
+    agent: false,
+    headers: { cookie: page.cookie, origin: page.url, 'x-capstan-console': '1', 'transfer-encoding': 'chunked' },
+  }).end(body);
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  answer.resume();
+  await once(answer, 'end');
+  await page.ask('/kube/last');
+  expect(count('/read')).toBe(1);
+  expect(count('/last')).toBe(1);
+  expect(count('/smuggled')).toBe(0);
 });
 
 test('a server that does not answer is not waited for without end', async () => {

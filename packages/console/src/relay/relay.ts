@@ -67,7 +67,11 @@ function decoded(path: string): string {
 }
 
 async function exchange({ incoming, response, target, path, session }: RelayedRequest, limits: RelayLimits): Promise<void> {
-  const headers = requestHeaders(incoming.headers, await session.authorization());
+  const headers = {
+    ...requestHeaders(incoming.headers, await session.authorization()),
+    // Node sends the body of a GET or DELETE without any framing otherwise, and the server would take it for the next request.
+    ...(incoming.headers['transfer-encoding'] !== undefined && { 'transfer-encoding': 'chunked' }),
+  };
   const over = new AbortController();
   const stop = (): void => over.abort();
   // The reader is gone, or has signed out.
