@@ -7,6 +7,7 @@ import { fieldsOf, itemsOf, type KubeObject, numberOf, StatusError, status, text
 import type { KeyPair } from '@capstan/pki';
 import { networkFailure } from '../http/network-failure.ts';
 import type { Sockets } from '../http/sockets.ts';
+import { isStale } from '../http/stale-connection.ts';
 import { trusting } from '../http/trust.ts';
 import { keepFewIdle } from './dialled.ts';
 
@@ -104,8 +105,9 @@ export class KubeletClient implements Disposable {
     return this.#start(kubelet, sent, (outgoing, settle) => outgoing.on('response', settle));
   }
 
+  /** On a connection of its own: a command on a kept one that the kubelet has just closed could not be sent again. */
   upgrade(kubelet: Kubelet, sent: KubeletRequest): Promise<UpgradeAnswer> {
-    return this.#start<UpgradeAnswer>(kubelet, sent, (outgoing, settle) => {
+    return this.#start<UpgradeAnswer>(kubelet, { ...sent, isAlone: true }, (outgoing, settle) => {
       outgoing.on('response', (response) => settle({ kind: 'refused', response }));
       outgoing.on('upgrade', (response, socket, head) => settle({ kind: 'upgraded', socket, head, rawHeaders: response.rawHeaders }));
     });
@@ -113,14 +115,16 @@ export class KubeletClient implements Disposable {
 
   #start<Answer>(
     kubelet: Kubelet,
-    { method, path, headers = [], body, signal, skipCertificateCheck }: KubeletRequest,
+    sent: KubeletRequest & { readonly isAlone?: boolean },
     listen: (outgoing: ReturnType<typeof request>, settle: (answer: Answer) => void) => void,
   ): Promise<Answer> {
+    const { method, path, headers = [], body, signal, skipCertificateCheck, isAlone = false } = sent;
     const { node, host, port } = kubelet;
     const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
     return new Promise((resolve, reject) => {
+      const agent = this.#agent(skipCertificateCheck ?? this.#options.skipCertificateCheck ?? false);
       const outgoing = request({
-        agent: this.#agent(skipCertificateCheck ?? this.#options.skipCertificateCheck ?? false),
+        ...(isAlone ? { ...agent.options, agent: false } : { agent }),
         host,
         port,
         method,
@@ -136,7 +140,8 @@ export class KubeletClient implements Disposable {
       };
       outgoing.on('error', (error) => {
         clearTimeout(giveUp);
-        reject(new StatusError({ code: 500, message: `error dialing backend: ${networkFailure(error)}${hint(error, node)}` }));
+        if (isRead(sent) && isStale(outgoing, error)) resolve(this.#start(kubelet, sent, listen));
+        else reject(new StatusError({ code: 500, message: `error dialing backend: ${networkFailure(error)}${hint(error, node)}` }));
       });
       listen(outgoing, settle);
       if (body === undefined) outgoing.end();
@@ -167,6 +172,9 @@ export class KubeletClient implements Disposable {
     return agent;
   }
 }
+
+/** Whether the kubelet may receive the request twice. */
+const isRead = ({ method, body }: KubeletRequest): boolean => (method === 'GET' || method === 'HEAD') && body === undefined;
 
 function hint(error: NodeJS.ErrnoException, node: string): string {
   if (!networkFailure(error).startsWith('tls: failed to verify certificate')) return '';

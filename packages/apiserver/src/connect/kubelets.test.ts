@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type Server as HttpServer, type IncomingMessage } from 'node:http';
+import { createServer, type Server as HttpServer } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
-import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createServer as createNetServer } from 'node:net';
 import { join } from 'node:path';
@@ -372,35 +371,6 @@ describe('proxies', () => {
   test.each(['DELETE', 'OPTIONS', 'PATCH', 'POST', 'PUT'])('%s is passed on', async (method) => {
     const reply = await server.call('/api/v1/nodes/n1/proxy/x', { method });
     expect([reply.code, (reply.json() as unknown as { method: string }).method]).toEqual([200, method]);
-  });
-
-  describe('the body of a GET', () => {
-    const path = '/api/v1/nodes/n1/proxy/read';
-    const looksLikeRequest = 'POST /write HTTP/1.1\r\nHost: kubelet\r\nContent-Length: 2\r\n\r\nhi';
-
-    test.each([
-      ['in chunks', { 'transfer-encoding': 'chunked' }],
-      ['with its length', { 'content-length': looksLikeRequest.length }],
-      ['with a length that is said to be for one connection', { 'content-length': looksLikeRequest.length, connection: 'content-length' }],
-    ])('%s is never a request of its own for the target', async (_, headers) => {
-      const before = kubelet.requests.length;
-      const sent = request(`${server.url}${path}`, { ...server.identity, agent: false, headers }).end(looksLikeRequest);
-      const [reply] = (await once(sent, 'response')) as [IncomingMessage];
-      expect(JSON.parse(await text(reply))).toMatchObject({ method: 'GET', url: '/read', body: looksLikeRequest });
-      await server.call('/api/v1/nodes/n1/proxy/last');
-      expect(kubelet.requests.slice(before).map(({ url }) => url)).toEqual(['/read', '/last']);
-    });
-
-    test('over HTTP/2 is never a request of its own for the target', async () => {
-      const before = kubelet.requests.length;
-      const session = connectHttp2(server.url, server.identity);
-      const stream = session.request({ ':path': path }, { endStream: false });
-      stream.end(looksLikeRequest);
-      expect(JSON.parse(await text(stream))).toMatchObject({ method: 'GET', url: '/read', body: looksLikeRequest });
-      await server.call('/api/v1/nodes/n1/proxy/last');
-      expect(kubelet.requests.slice(before).map(({ url }) => url)).toEqual(['/read', '/last']);
-      session.close();
-    });
   });
 
   test('a method without a verb needs all rights', async () => {

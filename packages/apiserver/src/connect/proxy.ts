@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
 import { StatusError } from '@capstan/machinery';
 import { networkFailure } from '../http/network-failure.ts';
+import { isStale } from '../http/stale-connection.ts';
 import type { RequestContext } from '../registry/context.ts';
 import type { Resource } from '../registry/resource.ts';
 import { type Dialled, keepFewIdle } from './dialled.ts';
@@ -79,7 +80,8 @@ export class ReverseProxy implements Disposable {
     const { exchange, signal } = stream;
     const body = exchange.hasBody ? exchange.bodyStream() : undefined;
     if (target.kind === 'kubelet') return this.#reach.kubelets.send(target.kubelet, { ...proxied, body, signal });
-    return this.#dial<IncomingMessage>(target, proxied, (outgoing, settle) => {
+    const isRead = body === undefined && (exchange.method === 'GET' || exchange.method === 'HEAD');
+    return this.#dial<IncomingMessage>(target, { ...proxied, mayRepeat: () => isRead && !signal.aborted }, (outgoing, settle) => {
       outgoing.on('response', settle);
       if (body === undefined) outgoing.end();
       else body.pipe(outgoing);
@@ -98,10 +100,12 @@ export class ReverseProxy implements Disposable {
   }
 
   #dial<Answer>(
-    { scheme, host, port }: ProxyTarget & { kind: 'address' },
-    { method, path, headers }: Proxied,
+    target: ProxyTarget & { kind: 'address' },
+    proxied: Proxied & { readonly mayRepeat?: () => boolean },
     listen: (outgoing: ReturnType<typeof httpRequest>, settle: (answer: Answer) => void) => void,
   ): Promise<Answer> {
+    const { scheme, host, port } = target;
+    const { method, path, headers, mayRepeat } = proxied;
     return new Promise((resolve, reject) => {
       const secure = scheme === 'https';
       const outgoing = (secure ? httpsRequest : httpRequest)({
@@ -116,6 +120,7 @@ export class ReverseProxy implements Disposable {
       const giveUp = setTimeout(() => outgoing.destroy(new Error(`no answer within ${patience / 1000} s`)), patience);
       outgoing.on('error', (error) => {
         clearTimeout(giveUp);
+        if (mayRepeat?.() === true && isStale(outgoing, error)) return resolve(this.#dial(target, proxied, listen));
         reject(
           new StatusError({ code: 503, reason: 'ServiceUnavailable', message: `error trying to reach service: ${networkFailure(error)}` }),
         );

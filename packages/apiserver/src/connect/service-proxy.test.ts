@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../testing/harness.ts';
@@ -18,8 +18,12 @@ describe.skipIf(address === undefined)('proxies of services and pods', () => {
 
   beforeAll(async () => {
     server = await startTestServer();
+    const used = new WeakSet<Socket>();
     backend = createServer((request, response) => {
       request.resume();
+      // As if it had just closed the idle connection.
+      if (request.url === '/idle' && used.has(request.socket)) return void request.socket.destroy();
+      used.add(request.socket);
       if (request.url === '/page')
         return void response.writeHead(200, { 'content-type': 'text/html' }).end('<a href="/rewriteme">test</a>');
       if (request.url === '/redirect') response.writeHead(302, { location: '/new' });
@@ -58,6 +62,12 @@ describe.skipIf(address === undefined)('proxies of services and pods', () => {
     const reply = await server.call(`${base}/${name}/proxy/a%2Fb/?c=%20`, { method: 'DELETE' });
     const { port } = backend.address() as AddressInfo;
     expect([reply.code, reply.text]).toEqual([200, `DELETE /a%2Fb/?c=%20 for ${address}:${port}`]);
+  });
+
+  test('a read on a connection that the target has just closed is sent again, and a write is not', async () => {
+    await server.call(`${base}/services/web:80/proxy/x`);
+    expect((await server.call(`${base}/services/web:80/proxy/idle`)).code).toBe(200);
+    expect((await server.call(`${base}/services/web:80/proxy/idle`, { method: 'POST' })).code).toBe(503);
   });
 
   test('HEAD has no body, and redirects stay in the proxy', async () => {

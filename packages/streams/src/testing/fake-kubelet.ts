@@ -43,17 +43,22 @@ export class FakeKubelet implements AsyncDisposable {
   readonly #children = new Set<ChildProcess>();
   /** Connections that have been upgraded and are open. */
   upgraded = 0;
+  /** Closes a connection when a second request arrives on it, as a kubelet that gives up an idle one at that moment. */
+  closesIdle = false;
+  readonly #used = new WeakSet<Duplex>();
 
   private constructor(options: FakeKubeletOptions) {
     this.#options = options;
     const { certificate: cert, key, authority: ca } = options;
     this.#server = createServer({ cert, key, ca, requestCert: true, rejectUnauthorized: true });
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      if (this.#isGivenUp(request.socket)) return void request.socket.destroy();
       this.#handle(request, response).catch(() => response.destroy());
     });
-    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      this.#upgrade(request, socket as TLSSocket, head),
-    );
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      if (this.#isGivenUp(socket)) socket.destroy();
+      else this.#upgrade(request, socket as TLSSocket, head);
+    });
     this.#server.on('secureConnection', (socket: TLSSocket) => {
       this.#sockets.add(socket);
       socket.on('error', () => socket.destroy());
@@ -109,6 +114,12 @@ export class FakeKubelet implements AsyncDisposable {
     this.cut();
     for (const child of this.#children) child.kill('SIGKILL');
     await closed;
+  }
+
+  #isGivenUp(socket: Duplex): boolean {
+    const isUsed = this.#used.has(socket);
+    this.#used.add(socket);
+    return isUsed && this.closesIdle;
   }
 
   #see(request: IncomingMessage): URL {

@@ -5,6 +5,7 @@ import type { ObjectReader } from '@capstan/kinds';
 import { readBounded } from '../../http/bounded.ts';
 import { networkFailure } from '../../http/network-failure.ts';
 import type { Outbound } from '../../http/outbound.ts';
+import { isStale } from '../../http/stale-connection.ts';
 import { trusting } from '../../http/trust.ts';
 import type { OrganizationOf } from '../../limits/line.ts';
 import { Slots, type SlotsOptions } from '../../limits/slots.ts';
@@ -136,7 +137,7 @@ export class WebhookClient implements Disposable {
         },
       });
       outgoing.on('error', (error: NodeJS.ErrnoException) =>
-        reject(outgoing.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted ? new StaleConnection() : error),
+        reject(!signal.aborted && isStale(outgoing, error) ? new StaleConnection() : error),
       );
       outgoing.on('response', (incoming) => {
         read(incoming).then(resolve, reject);

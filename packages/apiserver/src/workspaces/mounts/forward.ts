@@ -4,6 +4,7 @@ import type { User } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import type { Exchange } from '../../http/exchange.ts';
 import { networkFailure } from '../../http/network-failure.ts';
+import { isStale } from '../../http/stale-connection.ts';
 import { trusting } from '../../http/trust.ts';
 import { CannotBeTold, handedBack, identityOf, passedOn } from './headers.ts';
 import type { Away } from './mounts.ts';
@@ -64,9 +65,8 @@ export class Forwarder implements Disposable {
       });
       outgoing.on('error', (error: NodeJS.ErrnoException) => {
         clearTimeout(giveUp);
-        // The backend closed the connection while it was idle. Reads can be repeated.
-        const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET' && !writes(exchange.method) && !exchange.closed;
-        if (isStale) resolve(this.#send(sent, exchange));
+        const isRepeatable = !writes(exchange.method) && !exchange.closed;
+        if (isRepeatable && isStale(outgoing, error)) resolve(this.#send(sent, exchange));
         else reject(status.serviceUnavailable(`error trying to reach service: ${networkFailure(error)}`));
       });
       outgoing.end(body);
