@@ -168,6 +168,39 @@ describe('the cache of grants', () => {
     for (let index = 0; index < 100; index++) small.authorize(asking({ name: `user-${index}`, groups: [] }, 'get', configMaps));
     expect(small.authorize(asking(jane, 'get', configMaps)).allowed).toBe(true);
   });
+
+  const [greedy, calm] = [asClusterId('greedy'), asClusterId('calm')];
+  it.each<[string, (one: ReturnType<typeof rbacAuthorizer>, index: number) => void]>([
+    ['many users', (one, index) => one.authorize(asking({ name: `user-${index}`, groups: [] }, 'get', { ...configMaps, cluster: greedy }))],
+    ['many namespaces', (one, index) => one.authorize(asking(jane, 'get', { ...configMaps, cluster: greedy, namespace: `n${index}` }))],
+    [
+      'many workspaces',
+      (one, index) => one.authorize(asking({ name: 'eve', groups: [] }, 'get', { ...configMaps, cluster: asClusterId(`greedy-${index}`) })),
+    ],
+    [
+      'many namespaces of others',
+      (one, index) => one.authorize(asking({ name: 'eve', groups: [] }, 'get', { ...configMaps, cluster: calm, namespace: `n${index}` })),
+    ],
+  ])('keeps those of others when a tenant fills it with %s', (_, fill) => {
+    const small = rbacAuthorizer(objects, { capacity: 40, organizationOf: (cluster) => cluster.split('-')[0]! });
+    const ask = (): boolean => small.authorize(asking(jane, 'get', { ...configMaps, cluster: calm })).allowed;
+    role('reader', readConfigMaps, undefined, calm);
+    bind('b', { ...binding, cluster: calm });
+    expect(ask()).toBe(true);
+    for (let index = 0; index < 500; index++) {
+      fill(small, index);
+      const { lists } = objects;
+      expect(ask()).toBe(true);
+      expect(objects.lists).toBe(lists);
+    }
+  });
+
+  it('compiles nothing again when there is room for all', () => {
+    const small = rbacAuthorizer(objects, { capacity: 40 });
+    for (let round = 0; round < 3; round++)
+      for (let index = 0; index < 10; index++) small.authorize(asking({ name: `user-${index}`, groups: [] }, 'get', configMaps));
+    expect(objects.lists).toBe(10 * 2);
+  });
 });
 
 it('lists the rules of a user for SelfSubjectRulesReview, with missing roles', () => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { ClusterId, User } from '@capstan/api';
 import { rootCluster, superuserGroup } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
@@ -6,6 +5,7 @@ import { status } from '@capstan/machinery';
 import { homeOf } from '../authn/service-account.ts';
 import type { Attributes, Authorizer, Decision } from './attributes.ts';
 import { effectiveUsers } from './effective-users.ts';
+import { GrantCache } from './grant-cache.ts';
 import { type Grants, grantsIn, type RoleReader } from './grants.ts';
 import { policyGrants, type StaticPolicy } from './policy.ts';
 import { type Grant, type MissingRole, printMissing, rbacResources } from './resolver.ts';
@@ -36,16 +36,6 @@ interface Permission extends Pick<Grant, 'rules' | 'role'> {
   readonly decision: Decision;
 }
 
-/** The compiled grants of one user in a workspace, by namespace. */
-interface Places {
-  /** The state of the roles and bindings that apply there. */
-  readonly changed: number;
-  readonly compiled: Map<string, Compiled>;
-}
-
-/** The compiled grants of one user, by workspace. */
-type Known = Map<string, Places>;
-
 const superuser: Decision = { allowed: true, reason: '' };
 const noOpinion: Decision = { allowed: false, reason: '' };
 
@@ -55,9 +45,6 @@ const defaultCapacity = 10_000;
 /** What all cached grants may weigh: some 100 MB, if nobody shares a role. */
 const mostWeight = 2_000_000;
 
-/** Longer identities are cached by their hash. */
-const longIdentity = 1_024;
-
 export interface RbacOptions {
   /** How many sets of compiled grants are cached, over all users. */
   readonly capacity?: number;
@@ -65,65 +52,30 @@ export interface RbacOptions {
   readonly policyIn?: (cluster: ClusterId) => StaticPolicy;
   /** Changes whenever a role or binding that applies in a workspace changes. By default, any change counts for all workspaces. */
   readonly changedIn?: (cluster: ClusterId) => number;
+  /** By default, each workspace is its own organization. */
+  readonly organizationOf?: (cluster: ClusterId) => string;
 }
 
 /**
  * Role-based access control. Bindings are looked up on the first request of a user in a workspace or namespace; the result is cached until
- * a role or binding that applies there changes, or until the cache exceeds `capacity`.
+ * a role or binding that applies there changes, or until the cache exceeds `capacity` and the user's organization has the most of it.
  */
 export function rbacAuthorizer(
   objects: RoleReader,
-  { capacity = defaultCapacity, policyIn, changedIn = () => generationOf(objects) }: RbacOptions = {},
+  {
+    capacity = defaultCapacity,
+    policyIn,
+    changedIn = () => generationOf(objects),
+    organizationOf = (cluster) => cluster,
+  }: RbacOptions = {},
 ): Authorizer & RuleResolver {
-  // Authenticators return the same object for the same user; users created per request (impersonation) are found by their identity.
-  let byUser = new WeakMap<User, Known>();
-  const byIdentity = new Map<string, Known>();
-  let size = 0;
-  let weight = 0;
-
-  function makeRoom(): void {
-    if (size < capacity && weight < mostWeight) return;
-    byUser = new WeakMap();
-    byIdentity.clear();
-    size = 0;
-    weight = 0;
-  }
-
-  function knownOf(user: User): Known {
-    let known = byUser.get(user);
-    if (known !== undefined) return known;
-    // The extra is part of the identity: it contains the home workspace, the scopes and the warrants.
-    const identity = shortened(JSON.stringify([user.name, user.groups, user.extra]));
-    known = byIdentity.get(identity);
-    if (known === undefined) {
-      known = new Map();
-      byIdentity.set(identity, known);
-      size++;
-    }
-    byUser.set(user, known);
-    return known;
-  }
-
-  function compiledFor(user: User, cluster: ClusterId, namespace: string): Compiled {
-    const known = knownOf(user);
-    const changed = changedIn(cluster);
-    let places = known.get(cluster);
-    if (places?.changed !== changed) {
-      for (const one of places?.compiled.values() ?? []) {
-        size--;
-        weight -= one.weight;
-      }
-      known.set(cluster, (places = { changed, compiled: new Map() }));
-    }
-    let compiled = places.compiled.get(namespace);
-    if (compiled === undefined) {
-      compiled = compile(grantsFor(user, cluster, namespace));
-      places.compiled.set(namespace, compiled);
-      size++;
-      weight += compiled.weight;
-    }
-    return compiled;
-  }
+  const cache = new GrantCache<Compiled>({
+    capacity,
+    mostWeight,
+    organizationOf,
+    changedIn,
+    make: (user, cluster, namespace) => compile(grantsFor(user, cluster, namespace)),
+  });
 
   function grantsFor(user: User, cluster: ClusterId, namespace: string): Grants {
     const policy = policyIn?.(cluster);
@@ -139,19 +91,19 @@ export function rbacAuthorizer(
     authorize(attributes) {
       const { user, cluster, namespace } = attributes;
       if (user.groups.includes(superuserGroup)) return superuser;
-      makeRoom();
-      const everywhere = compiledFor(user, cluster, '');
+      cache.makeRoom();
+      const everywhere = cache.get(user, cluster, '');
       const decision = firstAllowing(everywhere, attributes);
       if (decision !== undefined) return decision;
       if (namespace === '') return denied([everywhere]);
-      const local = compiledFor(user, cluster, namespace);
+      const local = cache.get(user, cluster, namespace);
       return firstAllowing(local, attributes) ?? denied([everywhere, local]);
     },
 
     rulesFor(user, { cluster, namespace }) {
-      makeRoom();
-      const parts = [compiledFor(user, cluster, '')];
-      if (namespace !== '') parts.push(compiledFor(user, cluster, namespace));
+      cache.makeRoom();
+      const parts = [cache.get(user, cluster, '')];
+      if (namespace !== '') parts.push(cache.get(user, cluster, namespace));
       const cut = parts.find((part) => part.cut !== undefined)?.cut;
       return {
         rules: parts.flatMap(({ permissions }) => permissions.flatMap(({ rules }) => rules)),
@@ -160,10 +112,6 @@ export function rbacAuthorizer(
       };
     },
   };
-}
-
-function shortened(identity: string): string {
-  return identity.length <= longIdentity ? identity : createHash('sha256').update(identity).digest('base64');
 }
 
 /** Increases with every change of any role or binding. */

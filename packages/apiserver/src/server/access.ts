@@ -43,10 +43,14 @@ export function accessOf(
     ],
   });
   return {
-    ...rights({ cache, catalog, catalogs: spaces.catalogs, builtIn: spaces.builtIn, platform: nodes.platform }, options.authorization, {
-      resources,
-      log: options.log,
-    }),
+    ...rights(
+      { cache, catalog, catalogs: spaces.catalogs, builtIn: spaces.builtIn, organizations: spaces.organizations, platform: nodes.platform },
+      options.authorization,
+      {
+        resources,
+        log: options.log,
+      },
+    ),
     identities,
     nodes,
     workspaceAuthentication: new WorkspaceAuthentication({ objects: cache, tree: spaces.tree, audiences, outbound, quarantine }),

@@ -13,6 +13,7 @@ import { type WorkspaceAuthorizer, workspaceAuthorizer } from '../workspaces/aut
 import type { BuiltInKinds } from '../workspaces/kinds/built-in-kinds.ts';
 import { isTenantKind } from '../workspaces/kinds/tenant-kinds.ts';
 import { maximalPolicy } from '../workspaces/maximal-policy.ts';
+import type { Organizations } from '../workspaces/organization.ts';
 import { changesOfRights, workspacePolicies } from '../workspaces/policy.ts';
 import { type AuthorizationOptions, authorization } from './authorization.ts';
 
@@ -31,6 +32,7 @@ interface RightsParts {
   readonly catalog: Catalog;
   readonly catalogs: Catalogs;
   readonly builtIn: BuiltInKinds;
+  readonly organizations: Pick<Organizations, 'of'>;
   /** The workspace of the fleet. */
   readonly platform: () => ClusterId | undefined;
 }
@@ -40,13 +42,13 @@ interface RightsParts {
  * them.
  */
 export function rights(
-  { cache, catalog, catalogs, builtIn, platform }: RightsParts,
+  { cache, catalog, catalogs, builtIn, organizations, platform }: RightsParts,
   options: AuthorizationOptions | undefined,
   lasting: Parameters<typeof authorization>[2],
 ): Rights {
   const policyIn = workspacePolicies(cache);
   const changedIn = changesOfRights(cache);
-  const rbac = rbacAuthorizer(cache, { policyIn, changedIn });
+  const rbac = rbacAuthorizer(cache, { policyIn, changedIn, organizationOf: organizations.of });
   const maximal = maximalPolicy({
     objects: cache,
     bindings: new Bindings(cache),
