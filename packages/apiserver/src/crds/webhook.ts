@@ -14,6 +14,8 @@ import { BadConversion, convertedObjects, makeReview, takeOver } from './review.
 const timeoutSeconds = 30;
 /** Lists are converted in batches, so that no request becomes too large: so many objects, and so many characters unless a single one has more. */
 const mostAtOnce = { objects: 500, characters: 2 << 20 };
+/** In bytes. A character takes up to three, and objects may grow by a conversion. */
+const largestAnswer = 8 << 20;
 
 /** Conversion by the webhook of a definition. A converted object is cached for as long as its entry exists. */
 export function webhookConversion(client: WebhookClient): WebhookConversion {
@@ -24,7 +26,8 @@ export function webhookConversion(client: WebhookClient): WebhookConversion {
       const apiVersion = `${summary.group}/${name}`;
       const from = `${objects[0]!.apiVersion}, Kind=${objects[0]!.kind}`;
       const review = makeReview(objects, apiVersion, rule.reviewVersions);
-      const answer = await client.post({ cluster, endpoint, body: () => review.text, timeoutSeconds }).catch((error: unknown) => {
+      const call = { cluster, endpoint, body: () => review.text, timeoutSeconds, largestAnswer };
+      const answer = await client.post(call).catch((error: unknown) => {
         throw error instanceof CallFailure ? failed(from, error.message.replace('failed to call webhook: ', '')) : error;
       });
       if (answer.code < 200 || answer.code > 206) throw failed(from, errorOf(answer));

@@ -13,8 +13,8 @@ import { CallFailure } from './failure.ts';
 import type { Endpoint } from './hook.ts';
 import { addressOf } from './service.ts';
 
-/** Far larger than any object with any patch. */
-const answerLimit = 16 << 20;
+/** In bytes: a patch that replaces all of the largest object takes 4 MiB in base64. An answer is held and parsed in one piece, and there are many at once. */
+const largestPatch = 5 << 20;
 const idleConnections = 16;
 
 export interface WebhookAnswer {
@@ -29,6 +29,8 @@ export interface WebhookCall {
   /** Makes the body, when the call has a slot: bodies of calls that wait would fill the memory. */
   readonly body: () => string;
   readonly timeoutSeconds: number;
+  /** In bytes. By default, it has room for any patch. */
+  readonly largestAnswer?: number;
 }
 
 interface Destination {
@@ -41,6 +43,11 @@ interface Destination {
   readonly authorities: string | undefined;
   /** Blocks connections to some addresses. */
   readonly outbound: Outbound | undefined;
+}
+
+interface Bounds {
+  readonly signal: AbortSignal;
+  readonly largestAnswer: number;
 }
 
 /** Enough for thousands of calls in a second. A call holds its body in memory. */
@@ -73,14 +80,15 @@ export class WebhookClient implements Disposable {
   }
 
   async post(call: WebhookCall): Promise<WebhookAnswer> {
-    const query = `?timeout=${call.timeoutSeconds}s`;
+    const { timeoutSeconds, largestAnswer = largestPatch } = call;
+    const query = `?timeout=${timeoutSeconds}s`;
     const { url, text } = named(call.endpoint);
-    const signal = AbortSignal.timeout(call.timeoutSeconds * 1000);
+    const signal = AbortSignal.timeout(timeoutSeconds * 1000);
     let isSent = false;
     try {
       return await this.#slots.within(this.#organizationOf(call.cluster), signal, () => {
         isSent = true;
-        return this.#send(this.#destination(call, url, query), call.body(), signal);
+        return this.#send(this.#destination(call, url, query), call.body(), { signal, largestAnswer });
       });
     } catch (error) {
       const late = isSent ? 'context deadline exceeded' : 'waited too long for other calls of webhooks of this organization';
@@ -103,17 +111,17 @@ export class WebhookClient implements Disposable {
     return { ...common, ...addressOf(this.#objects, cluster, endpoint), hostHeader: `${host}:${port}` };
   }
 
-  async #send(destination: Destination, body: string, signal: AbortSignal): Promise<WebhookAnswer> {
+  async #send(destination: Destination, body: string, bounds: Bounds): Promise<WebhookAnswer> {
     try {
-      return await this.#once(destination, body, signal);
+      return await this.#once(destination, body, bounds);
     } catch (error) {
       // The webhook closed the idle connection, so it has not received the request.
-      if (error instanceof StaleConnection) return await this.#send(destination, body, signal);
+      if (error instanceof StaleConnection) return await this.#send(destination, body, bounds);
       throw error;
     }
   }
 
-  async #once(destination: Destination, body: string, signal: AbortSignal): Promise<WebhookAnswer> {
+  async #once(destination: Destination, body: string, { signal, largestAnswer }: Bounds): Promise<WebhookAnswer> {
     const { host, port, path, serverName, hostHeader, authorities, outbound } = destination;
     outbound?.check(host);
     return new Promise((resolve, reject) => {
@@ -140,7 +148,7 @@ export class WebhookClient implements Disposable {
         reject(!signal.aborted && isStale(outgoing, error) ? new StaleConnection() : error),
       );
       outgoing.on('response', (incoming) => {
-        read(incoming).then(resolve, reject);
+        read(incoming, largestAnswer).then(resolve, reject);
       });
       outgoing.end(body);
     });
@@ -149,8 +157,8 @@ export class WebhookClient implements Disposable {
 
 class StaleConnection extends Error {}
 
-async function read(incoming: IncomingMessage): Promise<WebhookAnswer> {
-  const body = await readBounded(incoming, answerLimit);
+async function read(incoming: IncomingMessage, largest: number): Promise<WebhookAnswer> {
+  const body = await readBounded(incoming, largest);
   return { code: incoming.statusCode ?? 0, type: incoming.headers['content-type'] ?? '', text: body.toString() };
 }
 

@@ -50,7 +50,7 @@ describe('a webhook', () => {
       (question) => ({ body: review(question, { uid: 'other', allowed: true }) }),
       /expected response.uid="[-0-9a-f]{36}", got "other"$/,
     ],
-    ['returns too much', () => ({ body: 'x'.repeat(17 << 20) }), /the answer is larger than 16777216 bytes$/],
+    ['returns too much', () => ({ body: 'x'.repeat((5 << 20) + 1) }), /the answer is larger than 5242880 bytes$/],
     ['returns wrong types', (question) => ({ body: review(question, { allowed: 'yes' }) }), /cannot unmarshal string .* of type bool$/],
     ['returns a patch although it is validating', () => addData('x'), /validating webhook may not return response.patch$/],
   ];
@@ -148,6 +148,16 @@ describe('a patch', () => {
     const reply = await bench.create();
     expect(reply.code).toBe(500);
     expect(reply.json().message).toMatch(message);
+  });
+
+  it('may replace all of the largest object', async () => {
+    const value = 'x'.repeat((3 << 20) - 2_000);
+    bench.answer = () => ({ response: patch([{ op: 'replace', path: '/metadata/annotations/large', value }]) });
+    await bench.mutating('m');
+    // The webhook has been read to its end, and Kubernetes' limit of annotations applies.
+    expect((await bench.create({ metadata: { annotations: { large: 'x' } } })).json().message).toContain(
+      'metadata.annotations: Too long: may not be more than 262144 bytes',
+    );
   });
 
   it('has its unknown fields dropped', async () => {
