@@ -20,6 +20,7 @@ export interface ListenerOptions {
   readonly handle: (exchange: Exchange) => void;
   readonly limits: ConnectionLimits;
   readonly timeouts?: Partial<ConnectionTimeouts>;
+  readonly now?: () => number;
   readonly handshakes?: Partial<HandshakeLimits>;
   /** Called for connections that cannot be accepted. The listener continues. */
   readonly onError: (error: Error) => void;
@@ -54,7 +55,7 @@ export class Listener implements AsyncDisposable {
   private constructor(options: ListenerOptions) {
     this.#options = options;
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
-    this.#connections = new Connections({ limits: options.limits, timeouts });
+    this.#connections = new Connections({ limits: options.limits, timeouts, ...(options.now && { now: options.now }) });
     if (options.limits.sockets !== undefined) options.limits.sockets.makeRoom = () => this.#connections.makeRoom();
     this.#handshakes = new Handshakes(options.handshakes);
     this.#front = createNetServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfter }, (raw) => this.#accept(raw));

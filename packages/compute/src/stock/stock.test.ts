@@ -1,5 +1,7 @@
 import {
   type BookingEntry,
+  type ComputeUsage,
+  computeUsageKind,
   type FleetQuota,
   fleetQuotaKind,
   type GPUUnit,
@@ -174,7 +176,12 @@ describe('stock', () => {
       spec: { workspace: cloud.tenants[1]!.path, limits: { gpus: 1 } },
     } as never) as FleetQuota;
     await cloud.platform.resource<FleetQuota>(fleetQuotaKind).create(quota);
-    await eventually(async () => expect((await cloud.platform.resource<FleetQuota>(fleetQuotaKind).list()).items).toHaveLength(1));
+    // The scheduler tells a workspace its limits once it has an allocation, here one that fits nowhere.
+    const probe = await other.create('probe', { offering: 'limited', nodes: 3 });
+    const usage = other.client.resource<ComputeUsage>(computeUsageKind);
+    await eventually(async () => expect((await usage.get('current')).status?.limits).toMatchObject([{ resource: 'gpus', limit: 1 }]));
+    await other.units().delete('probe');
+    await eventually(async () => expect(await other.allocationsOf(probe)).toEqual([]));
     const units = await Promise.all(['a', 'b', 'c'].map((name) => other.create(name, { offering: 'limited' })));
     await eventually(async () => {
       const phases = await Promise.all(units.map(async (unit) => (await other.allocationsOf(unit))[0]?.status?.phase ?? ''));

@@ -397,28 +397,36 @@ describe('a manager', () => {
     await makeNamespace('elected');
     await make('elected', 'a');
     const log: string[] = [];
+    const reconciled: string[] = [];
     const by = (name: string) =>
       controller('elected')
         .for(configMaps, { namespace: 'elected' })
-        .reconcile(async ({ client: mine }) => {
+        .reconcile(async ({ client: mine, key }) => {
+          reconciled.push(key.name);
           await mine.resource(configMaps).patch({ namespace: 'elected', name: 'a' }, { type: 'merge', patch: { data: { by: name } } });
           if (log.at(-1) !== name) log.push(name);
           return done;
         });
     const leaderElection = { namespace: 'default', name: 'elected', retryPeriod: 100 };
+    const patiently = 20_000;
     const lines: string[] = [];
     await running(
       [by('first')],
       async (_first, stopFirst) => {
-        await vi.waitFor(() => expect(log).toEqual(['first']), 10_000);
+        await vi.waitFor(() => expect(log).toEqual(['first']), patiently);
         await running(
           [by('second')],
           async () => {
-            await sleep(300);
+            // Its copies are complete when it asks for the lease, so that it would work if it did not wait.
+            await vi.waitFor(() => expect(lines).toEqual(['lease default/elected: waiting, held by the-first']), patiently);
+            for (const name of ['b', 'c', 'd']) {
+              await make('elected', name);
+              await vi.waitFor(() => expect(reconciled).toContain(name), patiently);
+            }
             expect(log).toEqual(['first']);
-            expect(lines).toEqual(['lease default/elected: waiting, held by the-first']);
+            expect(lines).toHaveLength(1);
             await stopFirst();
-            await vi.waitFor(() => expect(log).toEqual(['first', 'second']), 10_000);
+            await vi.waitFor(() => expect(log).toEqual(['first', 'second']), patiently);
           },
           { leaderElection, log: (line) => void lines.push(line) },
         );
