@@ -210,6 +210,11 @@ describe('a pod on a node that has dialled in', () => {
     await settled();
   });
 
+  test.each(['GET', 'HEAD'])('is reached with a %s that has a body, which tunnels do not carry', async (method) => {
+    const reply = await server.call(`${pods}/job/proxy/a`, { method, body: 'body' });
+    expect([reply.code, reply.headers['x-answer']]).toEqual([200, 'yes']);
+  });
+
   test('is reached through its proxy, and no other pod is', async () => {
     const reply = await server.call(`${pods}/job/proxy/a%20b?c=d`, { method: 'PUT', body: 'body' });
     expect([reply.text, reply.headers['x-answer']]).toEqual(['PUT /proxy/root/default/job/8080/a%20b?c=d body', 'yes']);
