@@ -38,7 +38,7 @@ const port = 6443;
 
 /** Where the work of a host leaves a line for each start, and waits for a file to end. */
 const record = '/var/log/work';
-const gates = '/var/gates';
+export const gates = '/var/gates';
 const work = `#!/bin/sh
 echo "$1" >> ${record}
 echo one
