@@ -26,6 +26,7 @@ const problem =
         ? iptables.missing
         : undefined;
 const servers: ChildProcess[] = [];
+afterAll(() => rmSync(directory, { recursive: true }));
 
 interface Report {
   readonly isolation: string;
@@ -86,7 +87,6 @@ describeUnless(problem, 'the network of isolated units', () => {
   afterAll(() => {
     for (const server of servers) server.kill();
     for (const name of Object.values(names)) execFileSync('ip', ['netns', 'delete', name]);
-    rmSync(directory, { recursive: true });
   });
 
   const expected = (address: string, bridge: RegExp): unknown[] => [
@@ -163,4 +163,20 @@ test('a node without the programs says what to install', async () => {
   await expect(network.ensure('one')).rejects.toMatchObject({ name: 'UnitProblem', reason: 'NetworkUnavailable', isFinal: false });
   network.release('one');
   await network.tearDown();
+});
+
+test('programs that are there are looked for as often as the rules, missing ones at once', async () => {
+  const programs = join(directory, 'coming', 'programs');
+  const [network, hasty] = [30_000, 1].map((repairInterval) => new IsolatedNetwork({ programs: [programs], repairInterval })) as [
+    IsolatedNetwork,
+    IsolatedNetwork,
+  ];
+  expect(await network.notice()).toContain('apt-get install iproute2 nftables');
+  programFolder(programs, { ip: '/bin/true', nft: '/bin/true' });
+  for (const each of [network, hasty]) expect(await each.notice()).toBeUndefined();
+  rmSync(programs, { recursive: true });
+  await expect.poll(() => hasty.notice()).toContain('nftables');
+  expect(await network.notice()).toBeUndefined();
+  network.forget();
+  expect(await network.notice()).toContain('nftables');
 });

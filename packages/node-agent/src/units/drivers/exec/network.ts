@@ -43,6 +43,8 @@ export class IsolatedNetwork implements AsyncDisposable {
   readonly #options: Required<NetworkOptions>;
   /** Units that are prepared, start, run or have ended, and were not removed. */
   readonly #users = new Set<string>();
+  /** The latest look at the programs, if nothing was missing. */
+  #seen: { readonly tools: Tools; readonly since: number } | undefined;
   #ready: { readonly pairs: Promise<Pair[]>; readonly since: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #leaving: NodeJS.Timeout | undefined;
@@ -87,6 +89,7 @@ export class IsolatedNetwork implements AsyncDisposable {
   /** The next start looks at everything again. */
   forget(): void {
     this.#ready = undefined;
+    this.#seen = undefined;
   }
 
   /** Deletes the bridge and the rules, unless a unit uses them. */
@@ -206,16 +209,25 @@ export class IsolatedNetwork implements AsyncDisposable {
   }
 
   async #tools(): Promise<Tools> {
-    const [ip, nft, iptables] = await Promise.all(programs.map((name) => this.#find(name)));
-    if (ip === undefined || (nft === undefined && iptables === undefined))
-      throw new UnitProblem('NetworkUnavailable', 'the programs that make networks were removed from the node');
-    return { ip, ...(nft === undefined ? {} : { nft }), ...(iptables === undefined ? {} : { iptables }) };
+    const tools = await this.#look();
+    if (!isComplete(tools)) throw new UnitProblem('NetworkUnavailable', 'the programs that make networks were removed from the node');
+    return tools;
   }
 
   /** Packages of Debian that have the missing programs. */
   async #missing(): Promise<string[]> {
-    const [ip, nft, iptables] = await Promise.all(programs.map((name) => this.#find(name)));
+    const { ip, nft, iptables } = await this.#look();
     return [...(ip === undefined ? ['iproute2'] : []), ...(nft === undefined && iptables === undefined ? ['nftables'] : [])];
+  }
+
+  /** Every start asks, so programs that are there are looked for as often as the rules. One that is missing may be installed at any time. */
+  async #look(): Promise<Partial<Tools>> {
+    const since = performance.now();
+    if (this.#seen !== undefined && since - this.#seen.since < this.#options.repairInterval) return this.#seen.tools;
+    const [ip, nft, iptables] = await Promise.all(programs.map((name) => this.#find(name)));
+    const tools = { ...(ip !== undefined && { ip }), ...(nft !== undefined && { nft }), ...(iptables !== undefined && { iptables }) };
+    this.#seen = isComplete(tools) ? { tools, since } : undefined;
+    return tools;
   }
 
   async #find(name: string): Promise<string | undefined> {
@@ -229,6 +241,10 @@ export class IsolatedNetwork implements AsyncDisposable {
     }
     return undefined;
   }
+}
+
+function isComplete(tools: Partial<Tools>): tools is Tools {
+  return tools.ip !== undefined && (tools.nft !== undefined || tools.iptables !== undefined);
 }
 
 async function exceptForwarding(iptables: string, bridge: string): Promise<void> {
