@@ -125,12 +125,15 @@ export class ContainerDriver implements UnitDriver, AsyncDisposable {
     const { engine, dialect, surroundings } = this.#backend;
     imageOf(room);
     const created = await this.#records.create(room.id, incarnation).catch(reportFullDisk);
-    if (created === false) return;
+    if (!created) return;
+    const recorded = this.#records.sync(room.id, incarnation);
+    // A failed start need not wait for it.
+    recorded.catch(() => {});
     const [folder, name] = [this.#records.folder(room.id, incarnation), nameOf(room.id, incarnation)];
     let started: Started | undefined;
     try {
       await makeBox(this.#backend, room, { ...this.#options, name, folder, incarnation });
-      await created.recorded.catch(reportFullDisk);
+      await recorded.catch(reportFullDisk);
       await dialect.init?.(engine, name);
       // Before the program starts, if possible: it may end before anybody has looked at it.
       const held = dialect.init && (await this.#follow(room.id, await this.#inspect(room.id, incarnation)));

@@ -85,12 +85,11 @@ export class ExecDriver implements UnitDriver {
     const network = wantsNetwork && notice === undefined ? await this.#options.network.ensure(room.id) : [];
     const spec = await specOf(notice === undefined ? room : { ...room, network: 'None' }, { ...this.#options, isIsolated });
     const created = await this.#records.create(room.id, incarnation, notice).catch(reportFullDisk);
-    if (created === false) return;
+    if (!created) return;
     const folder = this.#records.folder(room.id, incarnation);
     const entered: Pair[] = enter === undefined ? [] : [['enter', enter]];
-    const mayStart = Promise.all([created.recorded.catch(reportFullDisk), permitted]);
     try {
-      await launch(this.#options.launcher, [...spec, ...network, ...entered, ['record', folder]], mayStart);
+      await launch(this.#options.launcher, [...spec, ...network, ...entered, ['record', folder]], Promise.resolve(permitted));
     } catch (error) {
       await removeGroups(this.#options.groups, room.id);
       await this.#records.delete(room.id, incarnation);

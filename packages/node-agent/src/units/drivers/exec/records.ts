@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bootId, startTime } from '../../../processes/proc.ts';
 import type { RoomState } from '../driver.ts';
@@ -24,32 +24,46 @@ export class UnitRecords {
     return incarnation === undefined ? join(this.#directory, id) : join(this.#directory, id, String(incarnation));
   }
 
-  /** False if this incarnation was started before. `recorded` resolves when the record survives a crash of the machine. */
-  async create(id: string, incarnation: number, notice?: string): Promise<{ readonly recorded: Promise<void> } | false> {
+  /**
+   * False if this incarnation was started before. The folder appears with `boot` in it. A power failure may undo that: the engine syncs a record of its own
+   * before the program runs.
+   */
+  async create(id: string, incarnation: number, notice?: string): Promise<boolean> {
     const folder = this.folder(id, incarnation);
+    const draft = this.#draft(id);
+    await mkdir(draft, { recursive: true, mode: 0o700 });
+    if (notice !== undefined) await writeFile(join(draft, 'notice'), notice, { mode: 0o600 });
+    await writeFile(join(draft, 'boot'), await bootId(), { mode: 0o600 });
+    // Waiters look at the folder of the unit as soon as it is there.
     await mkdir(this.folder(id), { recursive: true, mode: 0o700 });
     try {
-      await mkdir(folder, { mode: 0o700 });
+      await rename(draft, folder);
+      return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      throw error;
+      if (!['EEXIST', 'ENOTEMPTY'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      await rm(draft, { recursive: true, force: true });
+      return false;
     }
-    if (notice !== undefined) await writeFile(join(folder, 'notice'), notice, { mode: 0o600 });
-    const file = await open(join(folder, 'boot'), 'wx', 0o600);
+  }
+
+  /** Resolves when the record of a start survives a crash of the machine. */
+  async sync(id: string, incarnation: number): Promise<void> {
+    const file = await open(join(this.folder(id, incarnation), 'boot'));
     try {
-      await file.writeFile(await bootId());
-    } catch (error) {
+      await file.sync();
+    } finally {
       await file.close();
-      throw error;
     }
-    const recorded = file.sync().finally(() => file.close());
-    // A caller that waits for it learns of a failure.
-    recorded.catch(() => {});
-    return { recorded };
   }
 
   async delete(id: string, incarnation?: number): Promise<void> {
     await rm(this.folder(id, incarnation), { recursive: true, force: true });
+    if (incarnation === undefined) await rm(this.#draft(id), { recursive: true, force: true });
+  }
+
+  /** A record that is being written. No unit has such an id. */
+  #draft(id: string): string {
+    return join(this.#directory, `.${id}`);
   }
 
   async ids(): Promise<string[]> {
@@ -76,9 +90,9 @@ export class UnitRecords {
       this.monitor(id, incarnation),
       this.read(id, incarnation, 'started'),
     ]);
-    if (boot === undefined) return undefined;
-    // Read last: the launcher writes it before it ends.
+    // Read last: the launcher writes it before it ends. It alone is sure to survive a power failure.
     const exit = await this.read(id, incarnation, 'exit');
+    if (boot === undefined && exit === undefined) return undefined;
     const startedAt = started?.get('startedAt') ?? '';
     if (exit !== undefined) {
       const reason = exit.get('reason') as 'Completed' | 'Error' | 'OutOfMemory';
