@@ -67,6 +67,29 @@ describeUnless(problem, 'the quick start of the README, as written', () => {
     await succeed(second, back);
   });
 
+  test('so do those of docs/cli.md', async () => {
+    const terminal = newcomer.terminal();
+    const [prepare = '', , background = ''] = await shellBlocks(page, 'Run a program');
+    await succeed(terminal, `${prepare.split('\n')[0]}; capstan ws use root:main:default; mkdir cli; cd cli; echo 1,2 > data.csv`);
+    await succeed(terminal, background.split('\n')[0]!);
+    const [block = ''] = await shellBlocks('docs/cli.md', 'Work with units');
+    for (const line of block.trim().split('\n')) {
+      // These need a terminal and a program of their own; other tests run them.
+      if (/^capstan (attach|ssh) /.test(line)) continue;
+      const goesOn = { logs: 'Serving HTTP', 'port-forward': '-> 6006' }[/^capstan (\S+)/.exec(line)![1]!];
+      if (goesOn === undefined) {
+        await succeed(terminal, line);
+        continue;
+      }
+      const program = terminal.start(line);
+      await program.waitUntil(goesOn, () => program.output.includes(goesOn));
+      pressControlC(program);
+      await program.exited;
+    }
+    expect(await succeed(terminal, 'capstan ps --all')).not.toContain('web');
+    await succeed(terminal, 'capstan ws use root');
+  });
+
   test.skipIf('missing' in kubectl)('so do the five minutes with kubectl', async () => {
     const terminal = newcomer.terminal();
     newcomer.install('kubectl', (kubectl as { path: string }).path);
