@@ -32,20 +32,29 @@ describeUnless(await HostNetwork.problem(), 'a unit on a host of its own', () =>
   test('goes on while its agent is killed, and none of its output is lost', async () => {
     const words = ['--offering', 'small', '--network', 'none', '--no-upload', '--name', 'steady', '--', 'sh', '-c', program];
     await using running = fleet.follow('run', ...words);
-    await running.waitUntil('it prints', () => running.output.includes('line 5\n'));
+    await running.waitUntil('it runs', () => running.output.includes('line 0\n'));
+    await using following = fleet.follow('logs', '--follow', 'steady');
+    // The server has got some of it by then, and serves that while the node is away.
+    await following.waitUntil('it prints', () => following.output.includes('line 60\n'));
+    await running.waitUntil('it prints', () => running.output.includes('line 60\n'));
     const { node = '' } = (await unit()).status?.members?.[0] ?? {};
-    const before = linesOf(running.output).length;
+    const before = linesOf(running.output).length + 40;
     await agents.get(node)!.kill();
     await fleet.state(node, 'Unknown');
+    for (const follower of [running, following])
+      await follower.waitUntil('it is connected', () => follower.output.includes('Connected again.'));
     await using agent = startAgent(hosts.get(node)!);
     await connected(agent);
-    await running.waitUntil('it prints again', () => linesOf(running.output).length > before);
+    for (const follower of [running, following])
+      await follower.waitUntil('it prints again', () => linesOf(follower.output).length > before);
     await fleet.state(node, 'True');
     finish(hosts.get(node)!, 'steady');
     expect(await running.exited).toEqual({ code: 3, signal: null });
     const lines = linesOf(running.output);
     // A second start would begin at 0 again.
     expect(lines).toEqual([...lines.slice(0, -1).map((_, index) => `line ${index}`), 'end']);
+    await following.exited;
+    expect(linesOf(following.output)).toEqual(lines);
     expect(linesOf((await fleet.capstan('logs', 'steady')).stdout)).toEqual(lines);
     const { status } = await unit();
     expect(status).toMatchObject({ phase: 'Failed', exitCode: 3, run: 1 });

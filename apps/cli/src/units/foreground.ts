@@ -6,7 +6,7 @@ import { exitCodes, Failure } from '../failure.ts';
 import type { Progress } from './progress.ts';
 import { interrupted, onInterrupt } from './signals.ts';
 import { isOver, lastLinesOf, membersOf, outcomeOf, phaseOf, progressOf } from './state.ts';
-import { UnitLog } from './streams/log.ts';
+import { incompletePauses, UnitLog } from './streams/log.ts';
 import type { UnitPod } from './streams/pod.ts';
 import { isPassing, type Units } from './units.ts';
 import type { Listing } from './upload/listing.ts';
@@ -137,6 +137,7 @@ export class Foreground {
   /** Prints the log until the unit has ended. It is asked for before the program starts, so that the first line comes on a way that is open. */
   async #output(): Promise<void> {
     const early = new Backoff(earlyPauses);
+    const again = new Backoff(incompletePauses);
     const log = new UnitLog(this.#pod, {
       follow: true,
       awaitStart: true,
@@ -154,8 +155,9 @@ export class Foreground {
         await this.#until((unit) => hasBegun(unit) || membersOf(unit).length > 0);
         continue;
       }
-      // The program has ended, or is started again.
-      await this.#until((unit) => isOver(unit) || (hasBegun(unit) && runsOf(unit) !== runs));
+      // The program has ended, or is started again. Or its node was away: then the log was what the server had of it, and goes on when the node is back.
+      const changed = this.#until((unit) => isOver(unit) || (hasBegun(unit) && runsOf(unit) !== runs));
+      await Promise.race([changed, sleep(again.next(), undefined, { ref: false })]);
     }
     await this.#printRest(log);
   }

@@ -1,8 +1,9 @@
 import { ApiError } from '@capstan/client';
+import { Backoff } from '@capstan/machinery';
 import { Failure } from '../failure.ts';
 import { tellTrouble } from '../following.ts';
 import { isOver, lastLinesOf, progressOf } from './state.ts';
-import { UnitLog } from './streams/log.ts';
+import { incompletePauses, UnitLog } from './streams/log.ts';
 import { findUnit, openUnits, type UnitFlags } from './units.ts';
 import { unitUntil } from './watch.ts';
 
@@ -29,15 +30,19 @@ export async function printLogs(name: string, { follow, previous, since, tail, t
   const log = new UnitLog({ units, name }, { follow, previous, since: from, tail, timestamps, onTrouble: tellTrouble });
   try {
     await log.read();
+    const again = new Backoff(incompletePauses);
     while (follow === true && previous !== true) {
       const runs = unit.status?.restarts ?? 0;
+      // If the node was away, the log was what the server had of it, and goes on when the node is back.
+      const signal = AbortSignal.timeout(again.next());
       const next = await unitUntil(
         units,
-        { name, onTrouble: tellTrouble },
+        { name, onTrouble: tellTrouble, signal },
         (seen) => isOver(seen) || (seen.status?.restarts ?? 0) !== runs,
       );
-      if (next === undefined || isOver(next)) return;
-      unit = next;
+      if (next === undefined && !signal.aborted) return;
+      if (next !== undefined && isOver(next)) return await log.finish().catch(() => {});
+      unit = next ?? unit;
       await log.read();
     }
   } catch (error) {

@@ -26,6 +26,9 @@ export interface LogOptions {
 /** A program may be silent for as long as it likes. */
 const noIdleLimit = 2 ** 31 - 1;
 
+/** In milliseconds, before a log that ended although its program did not is asked for again. */
+export const incompletePauses = { base: 500, max: 5_000 };
+
 /**
  * Writes the log of a unit to the output, until it is complete, or until the program has ended if it is followed. A stream that breaks is continued where it
  * broke. Fails with the error of the server if there is no log.
