@@ -24,6 +24,15 @@ export interface TestProvider extends AsyncDisposable {
 
 export const clientId = 'capstan-console';
 
+/** The page that asks jane, who is signed in already, whether the console may know who she is. */
+function question(back: URL): string {
+  const denied = new URL(back);
+  denied.searchParams.delete('code');
+  denied.searchParams.set('error', 'access_denied');
+  const link = (to: URL, text: string): string => `<p><a href="${to.href.replaceAll('&', '&amp;')}">${text}</a></p>`;
+  return `<!doctype html>${link(back, 'Allow')}${link(denied, 'Deny')}`;
+}
+
 export async function startProvider(): Promise<TestProvider> {
   const directory = mkdtempSync(join(tmpdir(), 'capstan-provider-'));
   const pki = await ensurePki(directory);
@@ -75,6 +84,8 @@ export async function startProvider(): Promise<TestProvider> {
           authorization_endpoint: `${url}/authorize?tenant=1`,
           token_endpoint: `${url}/token`,
         });
+      if (request.url?.startsWith('/authorize?') === true)
+        return void response.setHeader('content-type', 'text/html').end(question(provider.consent(`${url}${request.url}`)));
       if (request.url === '/keys') return say({ keys: [jsonWebKey(key)] });
       const form = new URLSearchParams(body);
       asked.push(form);
