@@ -1,7 +1,7 @@
 import type { GPUNode, NodeBooking } from '@capstan/api';
 import { describe, expect, test } from 'vitest';
 import { cellsOf, totalsOf } from './cells.ts';
-import { linesOf } from './lines.ts';
+import { continued, linesOf } from './lines.ts';
 import { stateOf } from './node-state.ts';
 import { readingsIn } from './readings.ts';
 
@@ -42,6 +42,35 @@ test('reads the metrics of all GPUs', () => {
     'capstan_unit_gpu_utilization_ratio{workspace="w",node="a",gpu="GPU-1"} 0.5',
   ].join('\n');
   expect([...readingsIn(text)]).toEqual([['GPU-1', { utilization: 0.87, temperature: 57 }]]);
+});
+
+test('the history of GPUs goes on with what is read later, over the same span', () => {
+  const at = (minute: number): string => new Date(minute * 60_000).toISOString();
+  const point = (minute: number, mean: number) => ({ at: at(minute), samples: 12, utilizationPercent: { mean, max: mean } });
+  const gpu = { model: 'H200', health: 'Healthy' as const };
+  const history = {
+    node: 'a',
+    at: at(10),
+    gpus: [
+      { uuid: 'GPU-1', ...gpu, points: [point(2, 20), point(8, 80)] },
+      { uuid: 'GPU-2', ...gpu },
+    ],
+  };
+  const read = (minute: number, utilization: number) => ({
+    at: minute * 60_000,
+    readings: new Map([['GPU-1', { utilization, memoryUsed: 7, temperature: 50, power: 300 }]]),
+  });
+  const [one, other] = continued(history, [read(9, 0.9), read(11, 0.5), read(13, 0.25)], 10 * 60_000);
+  const timesAndUse = one!.points!.map(({ at: time, utilizationPercent }) => [time, utilizationPercent!.mean]);
+  expect(timesAndUse).toEqual([
+    [at(8), 80],
+    [at(11), 50],
+    [at(13), 25],
+  ]);
+  const numbers = { memoryUsedBytes: 7, temperatureCelsius: 50, powerWatts: 300 };
+  for (const [field, value] of Object.entries(numbers)) expect(one!.points!.at(-1)).toMatchObject({ [field]: { mean: value, max: value } });
+  expect(other!.points).toEqual([]);
+  expect(continued(history, [], 10 * 60_000)[0]!.points).toHaveLength(2);
 });
 
 describe('the map', () => {
