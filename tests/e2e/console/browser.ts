@@ -61,6 +61,8 @@ export async function settleMotion(page: Page): Promise<void> {
 
 /** Rules that a page, or a part of it, breaks badly, each with the elements that do. */
 export async function violations(page: Page, checks: 'all' | 'contrasts' = 'all', within = 'html'): Promise<readonly string[]> {
+  // What fades in has little contrast for a moment.
+  await settleMotion(page);
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(`${axe};0`);
   const options = { resultTypes: ['violations'], ...(checks === 'contrasts' && { runOnly: ['color-contrast'] }) };
   return page.evaluate<string[]>(`axe.run(${JSON.stringify(within)}, ${JSON.stringify(options)}).then(({ violations }) => violations
