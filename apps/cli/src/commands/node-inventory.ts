@@ -113,10 +113,10 @@ export async function showNode(name: string, { output, ...flags }: InventoryFlag
   const gpus = node.status?.gpus ?? [];
   if (gpus.length === 0) return;
   write('');
-  const rows = gpus.map(({ uuid, model = '-', memoryBytes = 0, pciBusId = '-', linkGroup = '-', numaNode, mig, health }) => [
+  const rows = gpus.map(({ uuid, model = '-', memoryBytes, pciBusId = '-', linkGroup = '-', numaNode, mig, health }) => [
     uuid,
     model,
-    gibibytes(memoryBytes),
+    memoryBytes === undefined ? '-' : gibibytes(memoryBytes),
     pciBusId,
     linkGroup,
     String(numaNode ?? '-'),

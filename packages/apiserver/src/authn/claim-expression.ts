@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@capstan/machinery';
 import { Unauthenticated } from './user.ts';
 
 /**
- * What all expressions of an issuer may cost for one token: some milliseconds. Nobody is known yet who could be charged for them. Honest ones
+ * The budget of all expressions of an issuer for one token: some milliseconds. The server does not know yet whom to charge for them. Honest ones
  * cost less than a thousandth.
  */
 export class ClaimBudget {

@@ -42,7 +42,7 @@ const noOpinion: Decision = { allowed: false, reason: '' };
 /** More than a busy server uses between two changes of its roles. */
 const defaultCapacity = 10_000;
 
-/** What all cached grants may weigh: some 100 MB, if nobody shares a role. */
+/** The largest weight of all cached grants together: some 100 MB, if nobody shares a role. */
 const mostWeight = 2_000_000;
 
 export interface RbacOptions {

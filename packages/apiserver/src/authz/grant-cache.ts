@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClusterId, User } from '@capstan/api';
 
-/** What a cached value may cost beside its place. */
+/** A value whose weight counts against the room of the cache. */
 interface Weighed {
   readonly weight: number;
 }

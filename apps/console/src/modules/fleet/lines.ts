@@ -1,7 +1,7 @@
 import type { GpuMetricPoint, MeanAndMax, NodeGpuMetrics, NodeMetrics } from '@capstan/api';
 import type { Reading } from './readings.ts';
 
-/** What was read of all GPUs at one time, in milliseconds since 1970. */
+/** The numbers of all GPUs at one time, in milliseconds since 1970. */
 export interface Moment {
   readonly at: number;
   readonly readings: ReadonlyMap<string, Reading>;

@@ -12,7 +12,7 @@ interface OfferingSelectProps {
   readonly value: string | null;
   readonly error?: string | undefined;
   readonly onChange: (offering: string | null) => void;
-  /** What to do where nothing is offered. */
+  /** Tells people without any offering what to do. */
   readonly children: ReactNode;
 }
 

@@ -29,7 +29,7 @@ const byReason: Readonly<Record<string, Advice>> = {
 };
 
 const byShortage: Readonly<Record<string, Advice>> = {
-  Shortage: { text: 'It starts as soon as these devices are free.', place: 'queue', action: 'See the queue' },
+  Shortage: { text: 'It starts as soon as a node has room for it.', place: 'queue', action: 'See the queue' },
   QuotaExceeded: {
     text: 'Stop something else, or ask the owner of the platform for a higher limit.',
     place: 'limits',

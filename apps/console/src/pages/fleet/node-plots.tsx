@@ -28,7 +28,7 @@ const shown = [
   { title: 'Power', field: 'powerWatts', format: (value: number) => `${Math.round(value)} W` },
 ] as const;
 
-/** What was read of all GPUs since the page was opened. */
+/** All numbers of GPUs that the stream brought since the page was opened. */
 function useMoments(): readonly Moment[] {
   const readings = useReadings();
   const [moments, setMoments] = useState<readonly Moment[]>([]);
