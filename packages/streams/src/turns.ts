@@ -6,10 +6,10 @@ import type { Readable } from 'node:stream';
  */
 export const bytesPerTurn = 256 << 10;
 /**
- * How much all streams together handle in one turn of the event loop: about a millisecond of work. Five hundred streams that get a line at the same time
- * would otherwise keep every request waiting until the last line is sent.
+ * How much all streams together handle in one turn of the event loop: eight short messages, about half a millisecond of work. Five hundred streams that
+ * get a line at the same time would otherwise keep every request waiting until the last line is sent.
  */
-export const workPerTurn = 128 << 10;
+export const workPerTurn = 32 << 10;
 /** To pass on a message takes as long as this many bytes of it do, however short it is. */
 export const workPerMessage = 4 << 10;
 /** A source is to be paused while more than this waits for its turn. */

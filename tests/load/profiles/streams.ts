@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { residentMegabytes } from '../measure/memory.ts';
 import { processorSeconds } from '../measure/processor.ts';
@@ -21,6 +22,8 @@ const gigabyte = 1 << 30;
 /** Streams to a node beside other work: how much they carry, what they cost, and how they disturb gets. */
 export const streams: Profile = async (subject) => {
   await using node = await startNode(subject, freshNamespace());
+  // The other ends of the streams give way to the server and to the gets that are timed.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   const before = residentMegabytes(subject.pids) ?? Number.NaN;
   const alone = await timeGets(subject.address, node.pod);
   const busy = await besideStreams(subject, node);

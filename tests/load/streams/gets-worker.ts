@@ -1,8 +1,14 @@
+import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Connection } from '@capstan/testbed';
 import { requestText } from '../client/connection.ts';
 import { Pool } from '../client/pool.ts';
 
+try {
+  setPriority(constants.priority.PRIORITY_ABOVE_NORMAL);
+} catch {
+  // Only root may be preferred.
+}
 const { address, path, count } = workerData as { address: Connection; path: string; count: number };
 using pool = await Pool.open(address, 8);
 const request = requestText({ method: 'GET', path, token: address.token });
