@@ -17,7 +17,12 @@ export function addSession(program: Command): void {
     .addOption(new Option('--client-secret <secret>', 'its secret, if it has one'))
     .addOption(new Option('--certificate-authority <file>', "authority of the server's certificate (default: those of the system)"))
     .addOption(new Option('--insecure-skip-tls-verify', 'accept any certificate').conflicts('certificateAuthority'))
-    .addOption(new Option('-w, --workspace <path>', 'the workspace to begin in (default: root)'))
+    .addOption(
+      new Option(
+        '-w, --workspace <path>',
+        'the workspace to begin in (default: root for owners of the platform, and a home of their own for others)',
+      ),
+    )
     .addOption(new Option('--name <context>', 'name of the context (default: the host of the server)'))
     .addOption(kubeconfigOption())
     .addHelpText(

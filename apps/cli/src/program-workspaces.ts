@@ -22,7 +22,8 @@ export function addWorkspaces(program: Command): void {
         ['capstan ws use root:main', 'absolute path; `default`, `..` and `..:other` are relative'],
         ['capstan ws use ~', 'your home workspace, created on first use'],
         ['capstan ws use -', 'the previous workspace'],
-        ['capstan ws create team-a --type project --enter', ''],
+        ['capstan ws create team-a --enter', 'a project'],
+        ['capstan ws create vision --type team', ''],
         ['capstan ws tree root', ''],
       ),
     );
@@ -44,7 +45,12 @@ export function addWorkspaces(program: Command): void {
     .action(async (path: string, flags: ConnectionFlags) => (await import('./commands/ws.ts')).use(path, flags));
   ws.command('create <name>')
     .description('Create a workspace in the current one, and wait until it is ready.')
-    .addOption(new Option('-t, --type <type>', 'workspace type, such as project or root:project (default: set by the type of the parent)'))
+    .addOption(
+      new Option(
+        '-t, --type <type>',
+        'workspace type, such as project or root:team (default: project in an organization, a team or a project, else set by the type of the parent)',
+      ),
+    )
     .addOption(new Option('-e, --enter', 'switch to the new workspace'))
     .addOption(kubeconfigOption())
     .addOption(timeoutOption().default(60))

@@ -24,6 +24,7 @@ import { addSsh } from './program-ssh.ts';
 import { addTasks } from './program-tasks.ts';
 import { addLifecycle, addReading, addRun, addStreams } from './program-units.ts';
 import { addUsage } from './program-usage.ts';
+import { addUsers } from './program-users.ts';
 import { addVolumes } from './program-volumes.ts';
 import { addWorkspaces } from './program-workspaces.ts';
 
@@ -137,6 +138,7 @@ export const groups: readonly Group[] = [
     heading: 'Workspaces and users:',
     parts: [
       { names: ['login', 'logout', 'whoami', 'context'], add: addSession },
+      { names: ['user'], add: addUsers },
       { names: ['console'], add: addConsole },
       { names: ['ws'], add: addWorkspaces },
       { names: ['bind', 'claims'], add: addBindings },

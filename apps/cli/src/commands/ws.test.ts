@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createWorkspace, startTestServer, type TestServer } from '@capstan/apiserver/testing';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { current, list, tree, use } from './ws.ts';
+import { create, current, list, tree, use } from './ws.ts';
 
 let server: TestServer;
 let kubeconfig: string;
@@ -11,6 +11,9 @@ let output: string[];
 beforeAll(async () => {
   server = await startTestServer();
   await createWorkspace(server, 'aaaa');
+  const metadata = { name: 'cluster', annotations: { 'internal.tenancy.kcp.io/type': 'root:organization' } };
+  const organization = { apiVersion: 'core.kcp.io/v1alpha1', kind: 'LogicalCluster', metadata };
+  await server.call('/clusters/org/apis/core.kcp.io/v1alpha1/logicalclusters', { method: 'POST', body: organization });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -58,4 +61,18 @@ test('from a missing workspace, any other path is followed as given, or fails', 
   await expect(use('..:other', { kubeconfig })).rejects.toThrow('there is no workspace root:other');
   await use('root', { kubeconfig });
   expect(output).toEqual(['Current workspace is root.']);
+});
+
+// Without controllers nothing becomes ready, so it gives up at once.
+test.each([
+  ['root', undefined, 'organization'],
+  ['org', undefined, 'project'],
+  ['org', 'team', 'team'],
+  ['org', 'root:universal', 'universal'],
+])('a workspace in %s, with --type %s, is of type %s', async (parent, type, expected) => {
+  standAt(parent);
+  const name = `made-${type?.replace(':', '-') ?? 'plainly'}`;
+  await expect(create(name, { kubeconfig, timeout: -1, ...(type !== undefined && { type }) })).rejects.toThrow('still in progress');
+  const found = await server.call(`/clusters/${parent}/apis/tenancy.kcp.io/v1alpha1/workspaces/${name}`);
+  expect(found.json()).toMatchObject({ spec: { type: { name: expected, path: 'root' } } });
 });

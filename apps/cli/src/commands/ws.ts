@@ -1,12 +1,24 @@
 import { homedir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { logicalClusterKind, logicalClusterName, type Workspace, workspaceKind } from '@capstan/api';
+import {
+  logicalClusterKind,
+  logicalClusterName,
+  pathAnnotation,
+  platformWorkspace,
+  rootCluster,
+  typeAnnotation,
+  type Workspace,
+  workspaceKind,
+} from '@capstan/api';
 import { type Client, isForbidden, isNotFound, type Resource } from '@capstan/client';
+import { ignoring } from '@capstan/controller';
 import type { KubeObject } from '@capstan/machinery';
 import { columns } from '../columns.ts';
 import { Failure } from '../failure.ts';
 import { type ConnectionFlags, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
+import { worksInRoot } from '../workspaces/home.ts';
 import { KubeconfigFile } from '../workspaces/kubeconfig-file.ts';
+import { tellOnce } from '../workspaces/once-served.ts';
 import { pathFrom } from '../workspaces/target.ts';
 
 export interface CreateFlags extends ConnectionFlags {
@@ -64,22 +76,27 @@ export async function current(flags: ConnectionFlags): Promise<void> {
 export async function use(target: string, flags: ConnectionFlags): Promise<void> {
   using place = new Place(flags);
   const { server, notice } = await place.serverOf(target);
-  const path = await place.fullPath(workspaceIn(server) ?? 'root');
+  const path = await place.onceThere(workspaceIn(server) ?? 'root');
   place.file.use(server);
   if (notice !== undefined) write(notice);
   write(`Current workspace is ${path}.`);
 }
 
+/** Types of workspaces below which people want projects. As in kcp, the server's own default there is a workspace without products. */
+const placesOfProjects: ReadonlySet<string> = new Set(['organization', 'team', 'project'].map((name) => `${rootCluster}:${name}`));
+
+function typeNamed(type: string): { readonly name: string; readonly path?: string } {
+  const colon = type.lastIndexOf(':');
+  return colon < 0 ? { name: type } : { name: type.slice(colon + 1), path: type.slice(0, colon) };
+}
+
 export async function create(name: string, flags: CreateFlags): Promise<void> {
   using place = new Place(flags);
   const parent = place.path('.');
-  const colon = flags.type?.lastIndexOf(':') ?? -1;
-  const wanted =
-    flags.type === undefined
-      ? {}
-      : { type: colon < 0 ? { name: flags.type } : { name: flags.type.slice(colon + 1), path: flags.type.slice(0, colon) } };
+  const type = flags.type ?? (placesOfProjects.has(await place.typeOf(parent)) ? 'root:project' : undefined);
   const workspaces = place.children(parent);
-  await workspaces.create({ apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'Workspace', metadata: { name }, spec: wanted });
+  const spec = type === undefined ? {} : { type: typeNamed(type) };
+  await workspaces.create({ apiVersion: 'tenancy.kcp.io/v1alpha1', kind: 'Workspace', metadata: { name }, spec });
   const made = await until(flags.timeout, async () => {
     const found = await workspaces.get(name);
     return found.status?.phase === 'Ready' ? { done: found } : { why: whyWaiting(found) };
@@ -132,6 +149,11 @@ function phaseOf(metadata: KubeObject['metadata'], status: Workspace['status']):
   return metadata.deletionTimestamp === undefined ? (status?.phase ?? '') : 'Deleting';
 }
 
+/** Workspaces that exist some seconds after the first start of a server. */
+const madeAtFirst: ReadonlySet<string> = new Set([platformWorkspace, `${rootCluster}:main`, `${rootCluster}:main:default`]);
+/** How long owners wait for them, in milliseconds. */
+const patience = 20_000;
+
 /** The workspace that the kubeconfig points to, and those around it. */
 class Place implements Disposable {
   readonly file: KubeconfigFile;
@@ -152,11 +174,24 @@ class Place implements Disposable {
     return this.#client.cluster(path).resource(workspaceKind);
   }
 
+  /** The same as `fullPath`. Owners who are quicker than the first start of a server wait for the workspaces that it creates. */
+  async onceThere(path: string): Promise<string> {
+    if (!madeAtFirst.has(path) || (await this.#find(path)) !== undefined || !(await worksInRoot(this.#client))) return this.fullPath(path);
+    const tell = tellOnce();
+    for (const end = Date.now() + patience; Date.now() < end && (await this.#find(path)) === undefined; await sleep(500)) tell();
+    return this.fullPath(path);
+  }
+
   /** The absolute path of a workspace, which a server's address may name by its id. */
   async fullPath(path: string): Promise<string> {
     const found = await this.#find(path);
     if (found === undefined) throw new Failure('usage', `there is no workspace ${path}, or you have no access to it.`);
     return found;
+  }
+
+  /** The type of a workspace, such as `root:organization`; empty if it is not known. */
+  async typeOf(path: string): Promise<string> {
+    return (await ignoring(this.#annotations(path), isForbidden, isNotFound))?.[typeAnnotation] ?? '';
   }
 
   /** The same for messages; the given path if it cannot be resolved. */
@@ -198,12 +233,16 @@ class Place implements Disposable {
   /** The absolute path of a workspace; undefined if it does not exist or is not accessible. */
   async #find(path: string): Promise<string | undefined> {
     try {
-      const { metadata } = await this.#client.cluster(path).resource(logicalClusterKind).get(logicalClusterName);
-      return metadata.annotations?.['kcp.io/path'] ?? path;
+      return (await this.#annotations(path))[pathAnnotation] ?? path;
     } catch (error) {
       if (isForbidden(error) || isNotFound(error)) return undefined;
       throw error;
     }
+  }
+
+  async #annotations(path: string): Promise<Readonly<Record<string, string>>> {
+    const { metadata } = await this.#client.cluster(path).resource(logicalClusterKind).get(logicalClusterName);
+    return metadata.annotations ?? {};
   }
 
   [Symbol.dispose](): void {

@@ -4,7 +4,8 @@ import { ApiError, Client, type Connection, ConnectionError, connectionOf, parse
 import type { JsonObject } from '@capstan/machinery';
 import { dump } from 'js-yaml';
 import { Failure } from '../failure.ts';
-import { type ConnectionFlags, userAgent, workspaceClient } from '../workspaces/connection.ts';
+import { type ConnectionFlags, userAgent, workspaceClient, workspaceIn } from '../workspaces/connection.ts';
+import { homePath, worksInRoot } from '../workspaces/home.ts';
 import { KubeconfigFile } from '../workspaces/kubeconfig-file.ts';
 import { signIn } from './device-flow.ts';
 
@@ -30,9 +31,18 @@ export async function login(server: string, flags: LoginFlags): Promise<void> {
   const cluster = clusterOf(server, flags);
   const user = await userOf(flags);
   const name = flags.name ?? new URL(server).host;
-  const who = await whoIs(connectionFor(cluster, user), server);
-  file.putContext(name, { cluster, user });
+  const connection = connectionFor(cluster, user);
+  const who = await whoIs(connection, server);
+  const home = workspaceIn(connection.server) === undefined ? await beginning(connection) : undefined;
+  file.putContext(name, { cluster: home === undefined ? cluster : { ...cluster, server: `${connection.server}/clusters/${home}` }, user });
   write(`You are ${who} at ${new URL(server).origin}. The context ${name} in ${file.path} is the current one.`);
+  if (home !== undefined) write(`It begins in ${home}, the workspace of your own. "capstan ws use" leads to others.`);
+}
+
+/** Those who may not work in root begin at home. Undefined for root. */
+async function beginning(connection: Connection): Promise<string | undefined> {
+  using client = new Client(connection, { userAgent });
+  return (await worksInRoot(client)) ? undefined : await homePath(client);
 }
 
 function clusterOf(server: string, { certificateAuthority, insecureSkipTlsVerify, workspace }: LoginFlags): JsonObject {

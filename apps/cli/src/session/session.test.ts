@@ -18,7 +18,7 @@ let output: string[];
 const robot = 'system:serviceaccount:default:robot';
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await startTestServer({ tokens: 'ada-token,ada,1\nowner-token,olga,2,system:kcp:admin\n' });
   directory = mkdtempSync(join(tmpdir(), 'capstan-session-'));
   const accounts = '/api/v1/namespaces/default/serviceaccounts';
   await server.call(accounts, { method: 'POST', body: { metadata: { name: 'robot' } } });
@@ -76,6 +76,19 @@ test('a second login keeps the first context, and contexts can be changed and de
     contexts: [{ name: 'two' }],
   });
   expect(() => useContext('one', { kubeconfig })).toThrow('has no context one; "capstan context list" lists all.');
+});
+
+test('people begin at home, and owners of the platform in root', async () => {
+  await login(server.url, { ...trusting(), token: 'ada-token', name: 'ada' });
+  expect(output.at(-1)).toBe('It begins in user:ada, the workspace of your own. "capstan ws use" leads to others.');
+  await login(server.url, { ...trusting(), token: 'owner-token', name: 'olga' });
+  output = [];
+  listContexts({ kubeconfig });
+  expect(output).toEqual([
+    expect.stringMatching(/NAME +SERVER +WORKSPACE +USER$/),
+    expect.stringMatching(/^ada +\S+ +user:ada +ada$/),
+    expect.stringMatching(/^\* +olga +\S+ +root +olga$/),
+  ]);
 });
 
 test('deleting a context keeps what others use', () => {

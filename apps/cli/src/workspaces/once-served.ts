@@ -80,7 +80,8 @@ const bindsProducts = (client: Client): Promise<boolean> =>
       () => false,
     );
 
-function tellOnce(): () => void {
+/** Says once why a command waits. */
+export function tellOnce(): () => void {
   let isTold = false;
   return () => {
     if (!isTold) process.stderr.write('Waiting: the platform is being set up\n');

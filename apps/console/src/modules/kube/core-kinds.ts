@@ -15,24 +15,12 @@ export interface KubeEvent extends KubeObject {
   readonly involvedObject?: { readonly kind?: string; readonly name?: string; readonly namespace?: string; readonly uid?: string };
 }
 
-export interface RoleBinding extends KubeObject {
-  readonly subjects?: readonly { readonly kind: string; readonly name: string; readonly namespace?: string; readonly apiGroup?: string }[];
-  readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string };
-}
-
 export const eventKind: KindReference<KubeEvent> = { group: '', version: 'v1', resource: 'events', namespaced: true, kind: 'Event' };
 export const secretKind: KindReference = { group: '', version: 'v1', resource: 'secrets', namespaced: true, kind: 'Secret' };
 export const namespaceKind: KindReference = { group: '', version: 'v1', resource: 'namespaces', namespaced: false, kind: 'Namespace' };
 export const podKind: KindReference = { group: '', version: 'v1', resource: 'pods', namespaced: true, kind: 'Pod' };
 
 const rbac = 'rbac.authorization.k8s.io';
-export const clusterRoleBindingKind: KindReference<RoleBinding> = {
-  group: rbac,
-  version: 'v1',
-  resource: 'clusterrolebindings',
-  namespaced: false,
-  kind: 'ClusterRoleBinding',
-};
 export const clusterRoleKind: KindReference = {
   group: rbac,
   version: 'v1',

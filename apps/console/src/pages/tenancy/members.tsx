@@ -1,3 +1,13 @@
+import {
+  bindingFor,
+  changeRole,
+  clusterRoleBindingKind,
+  type Member,
+  memberRoles,
+  membersOf,
+  removeMember,
+  subjectOf,
+} from '@capstan/client/browser';
 import { Button, Select, TextInput } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { Confirm } from '../../components/confirm.tsx';
@@ -9,24 +19,26 @@ import { Section } from '../../components/page.tsx';
 import { Empty } from '../../components/states.tsx';
 import { useCanEach } from '../../modules/access/use-can.ts';
 import { kubeClient } from '../../modules/kube/client.ts';
-import { clusterRoleBindingKind } from '../../modules/kube/core-kinds.ts';
 import { useLive } from '../../modules/live/use-live.ts';
-import { changeRole } from '../../modules/members/change-role.ts';
-import { bindingFor, type Member, membersOf, roles, subjectOf } from '../../modules/members/members.ts';
 import { FollowedView } from '../../modules/problems/views.tsx';
 import { useAction } from '../../modules/toasts/use-action.ts';
 
+const roles = memberRoles.map(({ name, may }) => ({ value: name, label: `${name}: ${may}` }));
+const bindingsIn = (workspace: string) => kubeClient(workspace).resource(clusterRoleBindingKind);
+
 export function Members({ workspace }: { readonly workspace: string }) {
   const bindings = useLive(clusterRoleBindingKind, { workspace });
-  const [canAdd = false, canRemove = false, canUpdate = false] = useCanEach(
+  const [canAdd = false, canDelete = false, canUpdate = false] = useCanEach(
     ['create', 'delete', 'update'].map((verb) => ({ workspace, verb, kind: clusterRoleBindingKind })),
   );
-  const canChange = canAdd && canRemove && canUpdate;
+  // To leave a binding is to update it, or to delete it after its last member.
+  const canRemove = canDelete && canUpdate;
+  const canChange = canAdd && canRemove;
   const [isAdding, setAdding] = useState(false);
   const [changed, setChanged] = useState<Member>();
   const [leaving, setLeaving] = useState<Member>();
   const members = useMemo(() => (bindings.state === 'content' ? membersOf(bindings.content) : []), [bindings]);
-  const remove = useAction((member: Member) => kubeClient(workspace).resource(clusterRoleBindingKind).delete(member.binding), {
+  const remove = useAction((member: Member) => removeMember(bindingsIn(workspace), member), {
     done: ({ name, role }) => `${name} is no longer ${role}`,
   });
   const columns = useMemo(
@@ -88,7 +100,6 @@ export function Members({ workspace }: { readonly workspace: string }) {
           onClose={() => setLeaving(undefined)}
         >
           They lose the role {leaving.role} in {workspace} at once.
-          {leaving.others > 0 && ` The binding ${leaving.binding} has ${leaving.others} more, who lose it too.`}
         </Confirm>
       )}
     </Section>
@@ -99,16 +110,10 @@ function AddMember({ workspace, onClose }: { readonly workspace: string; readonl
   const [kind, setKind] = useState<'User' | 'Group'>('User');
   const [name, setName] = useState('');
   const [role, setRole] = useState<string>('user');
-  const add = useAction(
-    () =>
-      kubeClient(workspace)
-        .resource(clusterRoleBindingKind)
-        .create(bindingFor(subjectOf(kind, name.trim()), role)),
-    {
-      done: `${name} is ${role} now`,
-      onDone: onClose,
-    },
-  );
+  const add = useAction(() => bindingsIn(workspace).create(bindingFor(subjectOf(kind, name.trim()), role)), {
+    done: `${name} is ${role} now`,
+    onDone: onClose,
+  });
   return (
     <FormDialog
       title="Add a member"
@@ -132,7 +137,7 @@ function AddMember({ workspace, onClose }: { readonly workspace: string; readonl
         onChange={(event) => setName(event.currentTarget.value)}
         data-autofocus
       />
-      <Select label="Role" data={[...roles]} value={role} allowDeselect={false} onChange={(chosen) => setRole(chosen ?? role)} />
+      <Select label="Role" data={roles} value={role} allowDeselect={false} onChange={(chosen) => setRole(chosen ?? role)} />
     </FormDialog>
   );
 }
@@ -145,9 +150,12 @@ interface ChangeRoleProps {
 
 function ChangeRole({ workspace, member, onClose }: ChangeRoleProps) {
   const [role, setRole] = useState(member.role);
-  const change = useAction(() => changeRole(workspace, member, role), { done: `${member.name} is ${role} now`, onDone: onClose });
+  const change = useAction(() => changeRole(bindingsIn(workspace), member, role), {
+    done: `${member.name} is ${role} now`,
+    onDone: onClose,
+  });
   // A role of the workspace's own can be taken away here, and given with kubectl.
-  const isOwn = !roles.some(({ value }) => value === member.role);
+  const isOwn = !memberRoles.some(({ name }) => name === member.role);
   return (
     <FormDialog
       title={`Change the role of ${member.name}`}

@@ -1,9 +1,9 @@
 import { auditPath, fleetQuotaKind, platformWorkspace, usagePath, workspaceKind } from '@capstan/api';
+import { clusterRoleBindingKind } from '@capstan/client/browser';
 import { LinkedTabs } from '../../components/linked-tabs.tsx';
 import { Page } from '../../components/page.tsx';
 import { Loading } from '../../components/states.tsx';
 import { useAccessEach } from '../../modules/access/use-can.ts';
-import { clusterRoleBindingKind } from '../../modules/kube/core-kinds.ts';
 import { useWorkspace } from '../../modules/workspaces/use-workspace.ts';
 import { AuditSearch } from './audit-search.tsx';
 import { Members } from './members.tsx';

@@ -1,4 +1,20 @@
-import type { RoleBinding } from '../kube/core-kinds.ts';
+import type { KindReference } from '@capstan/api';
+import type { KubeObject } from '@capstan/machinery/objects';
+import type { Resource } from '../rest/resource.ts';
+
+export interface RoleBinding extends KubeObject {
+  readonly subjects?: readonly { readonly kind: string; readonly name: string; readonly namespace?: string; readonly apiGroup?: string }[];
+  readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string };
+}
+
+const group = 'rbac.authorization.k8s.io';
+export const clusterRoleBindingKind: KindReference<RoleBinding> = {
+  group,
+  version: 'v1',
+  resource: 'clusterrolebindings',
+  namespaced: false,
+  kind: 'ClusterRoleBinding',
+};
 
 export type Subject = NonNullable<RoleBinding['subjects']>[number];
 
@@ -10,16 +26,14 @@ export interface Member {
   readonly subject: Subject;
   readonly role: string;
   readonly binding: string;
-  /** Other subjects of the same binding: they lose the role too when the binding is deleted. */
-  readonly others: number;
 }
 
-/** The roles for people, from the most to the least. */
-export const roles = [
-  { value: 'cluster-admin', label: 'cluster-admin: everything, also roles' },
-  { value: 'service-provider', label: 'service-provider: offers APIs and runs their controllers' },
-  { value: 'user', label: 'user: uses what is offered' },
-  { value: 'viewer', label: 'viewer: reads everything but secrets' },
+/** The roles for people and what they are for, from the most to the least. */
+export const memberRoles = [
+  { name: 'cluster-admin', may: 'everything, also roles' },
+  { name: 'service-provider', may: 'offers APIs and runs their controllers' },
+  { name: 'user', may: 'uses what is offered' },
+  { name: 'viewer', may: 'reads everything but secrets' },
 ] as const;
 
 export function membersOf(bindings: readonly RoleBinding[]): readonly Member[] {
@@ -32,13 +46,10 @@ export function membersOf(bindings: readonly RoleBinding[]): readonly Member[] {
         subject,
         role: roleRef.name,
         binding: metadata.name!,
-        others: subjects.length - 1,
       })),
     )
     .sort((one, other) => one.name.localeCompare(other.name) || one.role.localeCompare(other.role));
 }
-
-const group = 'rbac.authorization.k8s.io';
 
 /** A person or a group. Service accounts are in no group of the API. */
 export const subjectOf = (kind: 'User' | 'Group', name: string): Subject => ({ kind, name, apiGroup: group });
@@ -56,6 +67,26 @@ export function bindingFor(subject: Subject, role: string): RoleBinding {
 
 const isSame = (one: Subject, other: Subject): boolean =>
   one.kind === other.kind && one.name === other.name && one.namespace === other.namespace;
+
+/** Takes a role from a member. Others with the same binding keep it. */
+export async function removeMember(
+  bindings: Resource<RoleBinding>,
+  { subject, binding }: Pick<Member, 'subject' | 'binding'>,
+): Promise<void> {
+  const rest = bindingWithout(await bindings.get(binding), subject);
+  if (rest === undefined) await bindings.delete(binding);
+  else await bindings.update(rest);
+}
+
+/** Gives a member another role. The role of a binding never changes, so the member gets another binding, and leaves the one before only then. */
+export async function changeRole(
+  bindings: Resource<RoleBinding>,
+  member: Pick<Member, 'subject' | 'binding'>,
+  role: string,
+): Promise<void> {
+  await bindings.create(bindingFor(member.subject, role));
+  await removeMember(bindings, member);
+}
 
 /** A binding without one of its subjects; undefined if nobody else is in it. */
 export function bindingWithout(binding: RoleBinding, subject: Subject): RoleBinding | undefined {
