@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { isPath } from '@capstan/api';
+import { isPath, platformOwnersGroup } from '@capstan/api';
 import { bindingFor, Client, type Connection, clusterRoleBindingKind, connectionOf, parseKubeconfig, subjectOf } from '@capstan/client';
 import type { JsonObject } from '@capstan/machinery';
 import { dump } from 'js-yaml';
@@ -10,7 +10,7 @@ import { whoIs } from '../session/login.ts';
 import { type ConnectionFlags, userAgent, workspaceClient } from '../workspaces/connection.ts';
 import { homePath } from '../workspaces/home.ts';
 import { type IssuedCertificate, issueUserCertificate } from './certificate.ts';
-import { mustHaveRole, ownersGroup } from './members.ts';
+import { mustHaveRole } from './members.ts';
 
 export interface CreateUserFlags extends ConnectionFlags {
   readonly group?: readonly string[];
@@ -60,7 +60,7 @@ function groupsOf(name: string, { group = [], owner }: CreateUserFlags): readonl
       'usage',
       `--group: ${JSON.stringify(reserved)} belongs to the platform. --owner makes somebody an owner of the platform.`,
     );
-  return owner === true ? [...group, ownersGroup] : group;
+  return owner === true ? [...group, platformOwnersGroup] : group;
 }
 
 function secondsOf(text: string): number {

@@ -17,9 +17,6 @@ import { currentPath } from '../fleet/state.ts';
 import { type Column, printList } from '../output.ts';
 import { type ConnectionFlags, workspaceClient } from '../workspaces/connection.ts';
 
-/** The owners of the platform: they may do everything in every workspace. */
-export const ownersGroup = 'system:kcp:admin';
-
 export interface GrantFlags extends ConnectionFlags {
   readonly role: string;
   readonly group?: boolean;

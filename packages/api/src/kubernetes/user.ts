@@ -9,6 +9,9 @@ export interface User {
 /** Members may do everything. */
 export const superuserGroup = 'system:masters';
 
+/** The owners of the platform: they may do everything in every workspace. */
+export const platformOwnersGroup = 'system:kcp:admin';
+
 /** The group of kubelets, each of which is the user `system:node:<name>`. */
 export const nodeGroup = 'system:nodes';
 export const nodePrefix = 'system:node:';

@@ -1,4 +1,13 @@
-import { boundObjects, type ClusterId, everyCluster, requiredGroupsAnnotation, rootCluster, superuserGroup, type User } from '@capstan/api';
+import {
+  boundObjects,
+  type ClusterId,
+  everyCluster,
+  platformOwnersGroup,
+  requiredGroupsAnnotation,
+  rootCluster,
+  superuserGroup,
+  type User,
+} from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import type { KubeObject } from '@capstan/machinery';
 import { homeOf, isServiceAccount, parseServiceAccountName } from '../authn/service-account.ts';
@@ -7,7 +16,7 @@ import type { RuleResolver } from '../authz/authorizer.ts';
 import { effectiveUsers } from '../authz/effective-users.ts';
 import { EntryRights } from './entry-rights.ts';
 import type { MaximalPolicy } from './maximal-policy.ts';
-import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
+import { bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
 import { logicalClusterOf } from './tree.ts';
 
 /** Workspaces in these phases cannot be entered. A workspace that is being deleted can, since it has to be emptied. */
@@ -122,5 +131,5 @@ export function isPlatformAccount(user: User): boolean {
 function hasRequiredGroups({ metadata }: KubeObject, groups: ReadonlySet<string>): boolean {
   const required = metadata.annotations?.[requiredGroupsAnnotation];
   if (required === undefined || groups.has(externalLogicalClusterAdminGroup)) return true;
-  return [...required.split(';'), adminGroup, bootstrapperGroup].some((all) => all.split(',').every((name) => groups.has(name)));
+  return [...required.split(';'), platformOwnersGroup, bootstrapperGroup].some((all) => all.split(',').every((name) => groups.has(name)));
 }

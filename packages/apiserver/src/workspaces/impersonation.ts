@@ -1,9 +1,9 @@
 import type { ClusterId, User } from '@capstan/api';
-import { superuserGroup } from '@capstan/api';
+import { platformOwnersGroup, superuserGroup } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { clusterExtra, homeOf } from '../authn/service-account.ts';
 import { parseWarrant, scopesExtra, warrantsExtra } from '../authz/effective-users.ts';
-import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
+import { bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from './policy.ts';
 
 /** Ranks the groups that have rights in every workspace. Impersonation permitted by one workspace must not raise a user's rank. */
 const ranks: ReadonlyMap<string, number> = new Map([
@@ -11,7 +11,7 @@ const ranks: ReadonlyMap<string, number> = new Map([
   [logicalClusterAdminGroup, 1],
   [externalLogicalClusterAdminGroup, 1],
   [bootstrapperGroup, 1],
-  [adminGroup, 1],
+  [platformOwnersGroup, 1],
 ]);
 
 /** Extras with these keys identify users to the platform. */

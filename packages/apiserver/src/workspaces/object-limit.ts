@@ -1,9 +1,8 @@
-import { type ClusterId, rootCluster, superuserGroup, type User } from '@capstan/api';
+import { type ClusterId, platformOwnersGroup, rootCluster, superuserGroup, type User } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { cacheKey, type ResourceCache, type WatchCache } from '../cache/watch-cache.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../registry/admission.ts';
 import { isPlatformAccount } from './authorizer.ts';
-import { adminGroup } from './policy.ts';
 import { logicalClusterOf, logicalClusters } from './tree.ts';
 
 /** On a logical cluster: how many objects its workspace may hold. */
@@ -93,4 +92,4 @@ function checkReserved({ resource, object, old, context, name }: AdmissionReques
 }
 
 const isTrusted = (user: User): boolean =>
-  user.groups.includes(superuserGroup) || user.groups.includes(adminGroup) || isPlatformAccount(user);
+  user.groups.includes(superuserGroup) || user.groups.includes(platformOwnersGroup) || isPlatformAccount(user);

@@ -1,4 +1,4 @@
-import { adminCluster, type ClusterId, platformControllersUser, rootCluster } from '@capstan/api';
+import { adminCluster, type ClusterId, platformControllersUser, platformOwnersGroup, rootCluster } from '@capstan/api';
 import type { ObjectReader } from '@capstan/kinds';
 import { type KubeObject, rulesOf } from '@capstan/machinery';
 import { type StaticPolicy, staticPolicy } from '../authz/policy.ts';
@@ -9,8 +9,6 @@ import { LastChanges } from '../cache/last-changes.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { logicalClusters } from './tree.ts';
 
-/** May do everything in every workspace. */
-export const adminGroup = 'system:kcp:admin';
 /** Sets up workspaces on behalf of the platform. */
 export const bootstrapperGroup = 'system:kcp:tenancy:workspace-bootstrapper';
 /** Creates and deletes logical clusters, also before the workspace exists. */
@@ -132,7 +130,7 @@ const everybody = 'system:authenticated';
 
 /** Groups and their roles. */
 const holdersEverywhere: readonly (readonly [group: string, role: string])[] = [
-  [adminGroup, 'cluster-admin'],
+  [platformOwnersGroup, 'cluster-admin'],
   [bootstrapperGroup, bootstrapperGroup],
   [`${maximalPermissionPrefix}${bootstrapperGroup}`, bootstrapperGroup],
   [logicalClusterAdminGroup, logicalClusterAdminGroup],
@@ -149,7 +147,7 @@ const holdersInRoot: readonly (readonly [group: string, role: string])[] = [
   [everybody, 'system:kcp:tenancy:reader'],
   [`${maximalPermissionPrefix}${everybody}`, 'system:kcp:apiexport:tenancy:maximal-permission-policy'],
   [`${maximalPermissionPrefix}${everybody}`, 'system:kcp:apiexport:topology:maximal-permission-policy'],
-  [`${maximalPermissionPrefix}${adminGroup}`, 'system:kcp:apiexport:kcp-admin:maximal-permission-policy'],
+  [`${maximalPermissionPrefix}${platformOwnersGroup}`, 'system:kcp:apiexport:kcp-admin:maximal-permission-policy'],
 ];
 
 /**

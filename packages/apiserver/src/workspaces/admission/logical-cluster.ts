@@ -3,6 +3,7 @@ import {
   type LogicalCluster,
   ownerAnnotation,
   pathAnnotation,
+  platformOwnersGroup,
   requiredGroupsAnnotation,
   rootCluster,
   terminatorsFinalizer,
@@ -12,7 +13,7 @@ import type { KubeObject } from '@capstan/machinery';
 import { sameJson } from '@capstan/machinery';
 import { forbidden } from '../../admission/forbidden.ts';
 import { type AdmissionPlugin, type AdmissionRequest, isOf, isValidated } from '../../registry/admission.ts';
-import { adminGroup, bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
+import { bootstrapperGroup, externalLogicalClusterAdminGroup, logicalClusterAdminGroup } from '../policy.ts';
 import { isSystem } from '../system-user.ts';
 import { logicalClusters } from '../tree.ts';
 
@@ -92,14 +93,14 @@ function problemOfChange(object: LogicalCluster, old: LogicalCluster): string | 
 /** Initializers and terminators report through their own view that they are done; users of the workspace cannot do so for them. */
 function problemOfWaiting({ object, old, context }: AdmissionRequest<LogicalCluster>): string | undefined {
   const { place } = context.info;
-  if ((place.kind === 'view' && place.view !== 'apiexport') || context.user.groups.includes(adminGroup)) return undefined;
+  if ((place.kind === 'view' && place.view !== 'apiexport') || context.user.groups.includes(platformOwnersGroup)) return undefined;
   const changed = (['initializers', 'terminators'] as const).find((field) => !isSame(old!.status?.[field], object!.status?.[field]));
   return changed && `status.${changed} can only be changed by the ${changed} themselves`;
 }
 
 /** Only administrators of the platform may change these; those of the workspace may not. */
 function problemOfAnnotations({ object, old, context }: AdmissionRequest): string | undefined {
-  if (context.user.groups.includes(adminGroup)) return undefined;
+  if (context.user.groups.includes(platformOwnersGroup)) return undefined;
   const changed = fixedAnnotations.find((name) => object!.metadata.annotations?.[name] !== old!.metadata.annotations?.[name]);
   return changed && `annotation ${changed} is immutable`;
 }

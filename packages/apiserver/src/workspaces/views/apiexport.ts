@@ -1,4 +1,4 @@
-import { apisGroup, type ClusterId, everyCluster, superuserGroup, type User } from '@capstan/api';
+import { apisGroup, type ClusterId, everyCluster, platformOwnersGroup, superuserGroup, type User } from '@capstan/api';
 import { status } from '@capstan/machinery';
 import { clusterExtra } from '../../authn/service-account.ts';
 import type { Attributes, Authorizer, Decision, Gate } from '../../authz/attributes.ts';
@@ -14,7 +14,6 @@ import type { Scope } from '../../registry/scope.ts';
 import type { ParsedRequest } from '../../request/info.ts';
 import { isGuarded } from '../authorizer.ts';
 import { prefixed } from '../maximal-policy.ts';
-import { adminGroup } from '../policy.ts';
 import type { WorkspaceView } from '../scopes.ts';
 import type { Tree } from '../tree.ts';
 import type { ExportClaim, ExportedKinds, ExportedKindsOf } from './exported-kinds.ts';
@@ -139,7 +138,7 @@ class Look implements Gate {
   readonly insideAs = (user: User): User => {
     const warrant = {
       user: 'system:serviceaccount:default:rest',
-      groups: [adminGroup],
+      groups: [platformOwnersGroup],
       extra: { [clusterExtra]: [this.#cluster] },
     };
     return { ...user, extra: { ...user.extra, [warrantsExtra]: [...(user.extra?.[warrantsExtra] ?? []), JSON.stringify(warrant)] } };
