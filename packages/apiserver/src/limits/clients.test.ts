@@ -94,6 +94,18 @@ describe('a tenant that has used its share', () => {
   });
 });
 
+describe('a tenant that rests after long pieces', () => {
+  it('waits with new requests too, although it has used nothing in the last ten milliseconds', async () => {
+    const { clients, work } = stage({ '/calm': 1, '/busy': 120 }, { rounds: 3 });
+    const [busy, calm] = [lineFor('/busy'), lineFor('/calm')].map((line) => clients.of(line));
+    expect([calm!.start(), work.waiting]).toEqual([undefined, 0]);
+    const turn = busy!.start();
+    expect([turn, work.waiting]).toEqual([expect.any(Promise), 1]);
+    await setImmediate();
+    expect(work.waiting).toBe(1);
+  });
+});
+
 describe('agents that act at the same time', () => {
   const agent = (name: string): Line => lineOf('root', { name, groups: [nodeAgentGroup] });
 

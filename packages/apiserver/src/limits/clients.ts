@@ -94,7 +94,7 @@ export class Clients {
   /** While one tenant has the event loop for itself, its requests go on at once: waiting costs more than it is worth. */
   #goOn(line: Line): undefined | Promise<void> {
     const { time, work } = this.#options;
-    if (!time.isShared) return undefined;
+    if (!time.isShared && time.restOf(line.tenant) === 0) return undefined;
     if (this.#isOverShare(line.tenant, line.group)) return work.turn(line);
     time.begin(line.tenant, line.group);
     return undefined;
@@ -108,6 +108,7 @@ export class Clients {
 
   #isOverShare(tenant: string, group?: string): boolean {
     const { time } = this.#options;
+    if (time.restOf(tenant) > 0) return true;
     if (!time.isShared)
       return time.usedInWindow(tenant) >= perWindow.single || (group !== undefined && time.usedInWindow(group) >= perWindowOfGroup);
     return time.usedLately(tenant) >= perWindow.shared || (group !== undefined && time.usedLately(group) >= perWindowOfGroup);

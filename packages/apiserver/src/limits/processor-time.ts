@@ -13,11 +13,22 @@ const settled = Promise.resolve();
 const sharingPeriod = 500;
 /** …which is so if it changed hands at least this often in the last such period. */
 const manyChanges = 10;
+/** Long pieces leave others few turns, so this many in the last two periods show that there are others. */
+const someChanges = 2;
+
+/**
+ * In milliseconds: a piece of work that takes longer, an expression for example, is long. It cannot be interrupted, and a request of somebody else waits several times before it is answered: it
+ * should not find another such piece each time. So its tenant rests for as long as the piece took, up to `longestRest`, if others use the event loop too.
+ */
+const longPiece = { from: 15, longestRest: 100, rememberedFor: 5_000 };
 
 interface Usage {
   /** In milliseconds, as of `at`. */
   used: number;
   at: number;
+  /** When its last long piece ended. */
+  longAt: number;
+  restsUntil: number;
   /** In the window that began then, and in the one before it. */
   windowAt: number;
   inWindow: number;
@@ -45,8 +56,9 @@ export class ProcessorTime {
   #isEndDue = false;
   #last: Usage | undefined;
   #changes = 0;
+  /** In the period before. */
+  #changesBefore = 0;
   #periodAt = 0;
-  #isShared = false;
 
   constructor(options: ProcessorTimeOptions = {}) {
     this.#now = options.now ?? (() => performance.now());
@@ -56,7 +68,7 @@ export class ProcessorTime {
   /** From now on, somebody else works for this tenant. The time counts for its group too, from the first call that names it. */
   begin(tenant: string, group?: string): void {
     const now = this.#now();
-    if (this.#current !== undefined) this.#charge(this.#current, now);
+    this.#endPiece(now);
     this.#current = this.#usageOf(tenant, now);
     if (group !== undefined) this.#current.group = this.#usageOf(group, now);
     this.#since = now;
@@ -69,6 +81,11 @@ export class ProcessorTime {
       this.#isEndDue = true;
       this.#afterWork(this.#end);
     }
+  }
+
+  /** Nothing more follows from the current piece without waiting. */
+  endPiece(): void {
+    this.#endPiece(this.#now());
   }
 
   /** In milliseconds: lately, where earlier use counts less. */
@@ -95,11 +112,17 @@ export class ProcessorTime {
 
   /** Whether several tenants use the event loop these days. If not, longer turns delay nobody, and cost less. */
   get isShared(): boolean {
-    return this.#isShared || this.#changes >= manyChanges;
+    return this.#changesBefore >= manyChanges || this.#changes >= manyChanges;
+  }
+
+  /** In milliseconds: for how long the tenant's work waits, because it has had long pieces. */
+  restOf(tenant: string): number {
+    const until = this.#tenants.get(tenant)?.restsUntil ?? 0;
+    return until === 0 ? 0 : Math.max(0, until - this.#now());
   }
 
   #endPeriod(now: number): void {
-    this.#isShared = this.#changes >= manyChanges;
+    this.#changesBefore = now - this.#periodAt < 2 * sharingPeriod ? this.#changes : 0;
     this.#changes = 0;
     this.#periodAt = now;
   }
@@ -110,9 +133,21 @@ export class ProcessorTime {
 
   #end = (): void => {
     this.#isEndDue = false;
-    if (this.#current !== undefined) this.#charge(this.#current, this.#now());
-    this.#current = undefined;
+    this.endPiece();
   };
+
+  #endPiece(now: number): void {
+    const usage = this.#current;
+    if (usage === undefined) return;
+    this.#current = undefined;
+    this.#charge(usage, now);
+    const spent = now - this.#since;
+    if (spent <= longPiece.from) return;
+    // The first one may be a garbage collection, which anybody meets.
+    const isFirst = now - usage.longAt > longPiece.rememberedFor;
+    usage.longAt = now;
+    if (!isFirst && this.#changes + this.#changesBefore >= someChanges) usage.restsUntil = now + Math.min(spent, longPiece.longestRest);
+  }
 
   #charge(usage: Usage, now: number): void {
     const spent = now - this.#since;
@@ -135,7 +170,19 @@ export class ProcessorTime {
     let usage = this.#tenants.get(tenant);
     if (usage === undefined) {
       if (this.#tenants.size >= manyTenants) this.#forget(now);
-      this.#tenants.set(tenant, (usage = { used: 0, at: now, windowAt: now, inWindow: 0, before: 0, group: undefined }));
+      this.#tenants.set(
+        tenant,
+        (usage = {
+          used: 0,
+          at: now,
+          longAt: Number.NEGATIVE_INFINITY,
+          restsUntil: 0,
+          windowAt: now,
+          inWindow: 0,
+          before: 0,
+          group: undefined,
+        }),
+      );
     }
     return usage;
   }

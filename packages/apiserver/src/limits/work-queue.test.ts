@@ -19,7 +19,7 @@ function stage(options: { maxWaiting?: number; maxWaitingPerTenant?: number } = 
     order.push(one.tenant);
     time += milliseconds;
   };
-  return { ledger, queue, order, work };
+  return { ledger, queue, order, work, pass: (milliseconds: number) => (time += milliseconds) };
 }
 
 describe('work that waits', () => {
@@ -59,28 +59,37 @@ describe('work that waits', () => {
 });
 
 describe('work in long pieces', () => {
-  const pieces = async (): Promise<readonly string[]> => {
-    const { ledger, work, order } = stage();
-    for (let turn = 0; turn < 10; turn++) ledger.begin(turn % 2 === 0 ? '/greedy' : '/small');
-    const greedyWork = Promise.all(Array.from({ length: 3 }, () => work(greedy, 40)));
+  it('rests after each of them but the first while others use the event loop, so that a request of another waits for one at most', async () => {
+    const { ledger, work, order, pass } = stage();
+    for (const tenant of ['/greedy', '/small', '/greedy']) ledger.begin(tenant);
+    const greedyWork = Promise.all(Array.from({ length: 4 }, () => work(greedy, 40)));
     // A request that waits again and again, as one does for the store.
-    const smallWork = (async () => {
-      for (let turn = 0; turn < 4; turn++) {
-        await work(small, 1);
-        await setImmediate();
-      }
-    })();
-    await Promise.all([greedyWork, smallWork]);
-    return order;
-  };
-
-  it('pauses after each of them while tenants share the event loop, so that a request of another waits for one at most', async () => {
-    const order = await pieces();
-    expect(order.slice(0, 5)).toEqual(['/greedy', '/small', '/small', '/small', '/small']);
-    expect(order).toHaveLength(7);
+    for (let turn = 0; turn < 6; turn++) {
+      await work(small, 1);
+      await setImmediate();
+    }
+    expect(order).toEqual(['/greedy', '/small', '/greedy', '/small', '/small', '/small', '/small', '/small']);
+    for (let piece = 3; piece <= 4; piece++) {
+      pass(40);
+      await expect.poll(() => order.filter((tenant) => tenant === '/greedy')).toHaveLength(piece);
+    }
+    await greedyWork;
   });
 
-  it('is done without pauses while nobody else is there', async () => {
+  it('rests however it began, also if others got few turns', () => {
+    const { ledger, pass } = stage();
+    for (let round = 0; round < 3; round++) {
+      ledger.begin('/small');
+      ledger.begin('/greedy');
+      pass(200);
+      ledger.endPiece();
+      expect([ledger.isShared, ledger.restOf('/greedy'), ledger.restOf('/small')]).toEqual([false, round === 0 ? 0 : 100, 0]);
+      pass(101);
+      expect(ledger.restOf('/greedy')).toBe(0);
+    }
+  });
+
+  it('is done without rests while nobody else is there', async () => {
     const { work, order } = stage();
     const all = Promise.all(Array.from({ length: 3 }, () => work(greedy, 40)));
     for (let turn = 0; turn < 6; turn++) await setImmediate();

@@ -19,12 +19,6 @@ const usualTurn = { shared: 0.5, single: 3 };
 /** How many tenants are compared to find the one that has used the least. */
 const mostCompared = 64;
 
-/**
- * In milliseconds: after a piece of work that took longer, its tenant pauses for as long while tenants share the event loop, up to the second number. Such a piece, an expression for
- * example, cannot be interrupted, and a request of somebody else waits several times before it is answered: it should not find another such piece each time.
- */
-const longPiece = { from: 15, longestPause: 100 };
-
 /** How many connections that wait are read in one turn of the loop while tenants share it: some 50 µs each, before their requests wait. */
 const readInOneTurn = 4;
 
@@ -35,8 +29,6 @@ interface Waiting {
   /** Wait until the large request before them is done. */
   readonly large: (() => void)[];
   isBusy: boolean;
-  /** Its work waits for a moment, whatever it has used. */
-  isPaused: boolean;
   /** Connections whose next request is not read yet, oldest first. */
   readonly unread: (() => void)[];
 }
@@ -55,6 +47,7 @@ export class WorkQueue {
   #waiting = 0;
   #unread = 0;
   #isWorking = false;
+  #restTimer: NodeJS.Timeout | undefined;
 
   constructor({
     time,
@@ -141,30 +134,27 @@ export class WorkQueue {
     for (let next = this.#next(); next !== undefined || this.#unread > 0; next = this.#next()) {
       if (next !== undefined) {
         this.#time.begin(next.tenant);
-        const began = this.#now();
         next.run();
         // The work that follows from it happens in microtasks.
         await new Promise<void>((resolve) => process.nextTick(resolve));
-        const ended = this.#now();
-        if (this.#time.isShared && ended - began > longPiece.from) this.#pause(next.tenant, ended - began);
-        if (ended < until) continue;
+        this.#time.endPiece();
+        if (this.#now() < until) continue;
       }
       this.#readSome();
       await new Promise<void>((resolve) => setImmediate(resolve));
       until = this.#endOfTurn();
     }
     this.#isWorking = false;
+    if (this.#waiting > 0) this.#goOnAfterRest();
   }
 
-  #pause(tenant: string, milliseconds: number): void {
-    const waiting = this.#of(tenant);
-    waiting.isPaused = true;
-    const goOn = (): void => {
-      waiting.isPaused = false;
-      this.#forgetIfIdle(waiting);
-      this.#start();
-    };
-    setTimeout(goOn, Math.min(milliseconds, longPiece.longestPause));
+  /** Goes on when the first of those that rest may. */
+  #goOnAfterRest(): void {
+    clearTimeout(this.#restTimer);
+    let soonest = Number.POSITIVE_INFINITY;
+    for (const { tenant, ready, first } of this.#tenants.values())
+      if (first < ready.length) soonest = Math.min(soonest, this.#time.restOf(tenant));
+    if (soonest < Number.POSITIVE_INFINITY) this.#restTimer = setTimeout(() => this.#start(), soonest);
   }
 
   /** Lets some connections be read in the next turn of the loop. One of them may be of a tenant whose requests wait already: they might wait for ever. */
@@ -188,7 +178,7 @@ export class WorkQueue {
   }
 
   #next(): { readonly tenant: string; readonly run: () => void } | undefined {
-    const least = this.#least(({ ready, first, isPaused }) => first < ready.length && !isPaused);
+    const least = this.#least(({ tenant, ready, first }) => first < ready.length && this.#time.restOf(tenant) === 0);
     if (least === undefined) return undefined;
     const run = least.ready[least.first++]!;
     this.#waiting--;
@@ -225,12 +215,11 @@ export class WorkQueue {
 
   #of(tenant: string): Waiting {
     let waiting = this.#tenants.get(tenant);
-    if (waiting === undefined)
-      this.#tenants.set(tenant, (waiting = { tenant, ready: [], first: 0, large: [], isBusy: false, isPaused: false, unread: [] }));
+    if (waiting === undefined) this.#tenants.set(tenant, (waiting = { tenant, ready: [], first: 0, large: [], isBusy: false, unread: [] }));
     return waiting;
   }
 
-  #forgetIfIdle({ tenant, ready, first, large, isBusy, isPaused, unread }: Waiting): void {
-    if (!isBusy && !isPaused && large.length === 0 && first === ready.length && unread.length === 0) this.#tenants.delete(tenant);
+  #forgetIfIdle({ tenant, ready, first, large, isBusy, unread }: Waiting): void {
+    if (!isBusy && large.length === 0 && first === ready.length && unread.length === 0) this.#tenants.delete(tenant);
   }
 }
