@@ -5,6 +5,7 @@ import { measureAllocations } from './allocations/measure.ts';
 import { compare } from './compare.ts';
 import { compareControllers } from './controllers/compare.ts';
 import { fuzz } from './fuzz/measure.ts';
+import { fuzzPlatform } from './fuzz/platform.ts';
 import { measureHostile } from './hostile/measure.ts';
 import { medians } from './measure/medians.ts';
 import { listeningProcess } from './measure/memory.ts';
@@ -36,6 +37,7 @@ const usage = `Measures API servers with the same work, one after the other.
   npm run load -- --profile units [--nodes N] [--count N] [--clients N] [--rounds N] [--json]
   npm run load -- --profile hostile [--store sqlite|etcd] [--seconds N] [--count N] [--only handshakes,lists]
   npm run load -- --profile fuzz [--store sqlite|etcd] [--minutes N] [--seed N] [--clients N]
+  npm run load -- --profile fuzz-platform [--minutes N] [--seed N] [--clients N]
   npm run load -- --profile controllers [--store sqlite|etcd] [--only informers,namespace,idle] [--count N]
 
 --only    profiles to compare, parts of the profile controllers, attacks of the profile hostile, or commands beside \`capstan run\` (default: all). --clients, --count and --crds change their amounts;
@@ -96,6 +98,14 @@ else if (values.profile === 'fuzz')
   process.stdout.write(
     await fuzz({
       store: storeDriver(),
+      minutes: Number(values.minutes),
+      seed: values.seed === undefined ? undefined : wholeNumber('seed', values.seed),
+      clients: amounts.clients,
+    }),
+  );
+else if (values.profile === 'fuzz-platform')
+  process.stdout.write(
+    await fuzzPlatform({
       minutes: Number(values.minutes),
       seed: values.seed === undefined ? undefined : wholeNumber('seed', values.seed),
       clients: amounts.clients,

@@ -7,6 +7,7 @@ import { buildCapstan, Child, capstanProgram, freePort, output, run, type Tempor
 interface ProcessState {
   readonly name: string;
   readonly pid?: number;
+  readonly ports?: readonly { readonly name: string; readonly port: number }[];
 }
 
 /** A `capstan up` without a node, for measuring. */
@@ -60,8 +61,7 @@ export class ControlPlane implements AsyncDisposable {
           ),
       );
       // It fails while something still starts, and shows the others all the same.
-      const { stdout: shown } = await run(process.execPath, [capstanProgram, 'status', '--data-dir', data, '-o', 'json']);
-      const { processes } = JSON.parse(shown) as { processes: ProcessState[] };
+      const processes = await statusOf(data);
       const pidOf = (name: string): number => processes.find((one) => one.name === name)?.pid ?? Number.NaN;
       const all = [up.pid, ...processes.flatMap(({ pid }) => pid ?? [])];
       return new ControlPlane({ directory, platform, up, all, server: pidOf('apiserver'), controllers: pidOf('platform-controllers') });
@@ -70,6 +70,24 @@ export class ControlPlane implements AsyncDisposable {
       directory[Symbol.dispose]();
       throw error;
     }
+  }
+
+  /** The end of what its processes have printed. */
+  get output(): string {
+    return this.#up.output;
+  }
+
+  /** Where the REST API and the console listen, once they do. */
+  async ports(): Promise<{ readonly rest: number; readonly console: number }> {
+    let found: (number | undefined)[] = [];
+    await this.#up.waitUntil('the REST API and the console listen', async () => {
+      const processes = await statusOf(this.directory.join('data'));
+      const portOf = (name: string): number | undefined =>
+        processes.find((one) => one.name === name)?.ports?.find((one) => one.name === 'http')?.port;
+      found = [portOf('runtime-api'), portOf('console')];
+      return found.every((port) => port !== undefined);
+    });
+    return { rest: found[0]!, console: found[1]! };
   }
 
   /** The arguments of the command that `capstan node enroll --installed` prints. */
@@ -98,4 +116,9 @@ export class ControlPlane implements AsyncDisposable {
     await this.#up.stop(20_000);
     this.directory[Symbol.dispose]();
   }
+}
+
+async function statusOf(data: string): Promise<ProcessState[]> {
+  const { stdout } = await run(process.execPath, [capstanProgram, 'status', '--data-dir', data, '-o', 'json']);
+  return (JSON.parse(stdout) as { processes: ProcessState[] }).processes;
 }

@@ -1,16 +1,14 @@
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { rootCluster } from '@capstan/api';
 import type { StoreDriver } from '@capstan/testbed';
 import { ask } from '../client/ask.ts';
 import { turnsBetween } from '../hostile/turns.ts';
-import { feel, preferThisThread } from '../hostile/victim.ts';
 import { account, grant, HostileWorld, organization, type Tenant } from '../hostile/world.ts';
 import { residentMegabytes } from '../measure/memory.ts';
 import { Findings } from './findings.ts';
-import type { FuzzingTenant, SenderReport, SenderTask } from './sender.ts';
+import type { Target } from './sender.ts';
+import { feelBeside } from './sending.ts';
 
 export interface FuzzAmounts {
   readonly store?: StoreDriver;
@@ -39,43 +37,33 @@ export async function fuzz({
     largeObjects: 2,
   });
   const findings = new Findings();
-  const senders: FuzzingTenant[] = [];
-  for (let index = 0; index < tenants; index++) senders.push(await fuzzing(hostile, await organization(hostile.address, `fuzz-${index}`)));
+  const targets: Target[] = [];
+  for (let index = 0; index < tenants; index++) targets.push(await fuzzing(hostile, await organization(hostile.address, `fuzz-${index}`)));
   // The root workspace serves all kinds.
-  senders.push(await fuzzing(hostile, await account(hostile.address, rootCluster)));
-  const task: SenderTask = { world: hostile.world, tenants: senders, seed, clientsPerTenant: clients, rate: 100 };
-  const worker = new Worker(new URL('./sender.ts', import.meta.url), { workerData: task });
-  worker.on('message', (report: SenderReport) => findings.add(report));
+  targets.push(await fuzzing(hostile, await account(hostile.address, rootCluster)));
   const began = Date.now();
-  preferThisThread();
-  const over = untilOver(hostile, { minutes, senders, findings });
-  const felt = await feel(hostile, over, (waited) => findings.waited(waited)).catch((error: Error) =>
-    findings.note(`the victim lost its connection: ${error.message}`),
-  );
-  await over;
-  worker.postMessage('stop');
-  await Promise.race([once(worker, 'exit'), sleep(10_000)]);
-  await worker.terminate();
+  const over = untilOver(hostile, { minutes, targets, findings });
+  const felt = await feelBeside(hostile, over, { task: { targets, seed, clientsPerTarget: clients, rate: 100 }, findings });
   if (!hostile.child.running) findings.note(`the server ended: ${hostile.child.output.slice(-2_000)}`);
   const turns = turnsBetween(hostile.turnsFile, began, Date.now());
-  return findings.report({ seed, minutes: (Date.now() - began) / 60_000, felt: felt ?? undefined, turns });
+  return findings.report({ seed, minutes: (Date.now() - began) / 60_000, felt, turns });
 }
 
 async function untilOver(
   hostile: HostileWorld,
-  { minutes, senders, findings }: { readonly minutes: number; readonly senders: readonly Tenant[]; readonly findings: Findings },
+  { minutes, targets, findings }: { readonly minutes: number; readonly targets: readonly Target[]; readonly findings: Findings },
 ): Promise<void> {
   const end = Date.now() + minutes * 60_000;
   while (Date.now() < end && hostile.child.running) {
     await sleep(2_000);
     findings.memory(residentMegabytes(hostile.pids) ?? 0);
     findings.log(hostile.child.output);
-    for (const { cluster } of senders) await restore(hostile, cluster);
+    for (const { world } of targets) await restore(hostile, world.attacker.cluster);
   }
 }
 
 /** A tenant, and the resources that its workspace serves. */
-async function fuzzing({ address }: HostileWorld, tenant: Tenant): Promise<FuzzingTenant> {
+async function fuzzing({ address, world }: HostileWorld, tenant: Tenant): Promise<Target> {
   const served: string[] = [];
   for (const path of ['api', 'apis']) {
     const { text } = await ask(address, { method: 'GET', path: `/clusters/${tenant.cluster}/${path}`, accept: discovery });
@@ -83,7 +71,7 @@ async function fuzzing({ address }: HostileWorld, tenant: Tenant): Promise<Fuzzi
     for (const { metadata, versions } of items)
       for (const { resources = [] } of versions) for (const { resource } of resources) served.push(`${metadata.name ?? ''}/${resource}`);
   }
-  return { ...tenant, served };
+  return { world: { ...world, attacker: tenant }, surface: { kind: 'api', served } };
 }
 
 const discovery = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';

@@ -19,6 +19,13 @@ export async function makeFleet(address: Connection): Promise<HostileAgent> {
   await createPlatform(server);
   const [agent] = await enrollMany(address, 1);
   const { node, certificate, key } = agent!;
+  await makeWork(address, node);
+  return { node, certificate, key: key.export({ type: 'pkcs8', format: 'pem' }) as string };
+}
+
+/** A NodeTask and a NodeUnit, for the reports of the agent of a node. */
+export async function makeWork(address: Connection, node: string): Promise<void> {
+  using server = callsTo(address);
   const make = async (resource: string, kind: string, spec: object): Promise<void> => {
     const body = { apiVersion: 'fleet.capstan.dev/v1alpha1', kind, metadata: { name: agentWork }, spec };
     const { code, text } = await server.call(`${fleetPath}/namespaces/${nodeNamespace(node)}/${resource}`, { method: 'POST', body });
@@ -27,5 +34,4 @@ export async function makeFleet(address: Connection): Promise<HostileAgent> {
   await make('nodetasks', 'NodeTask', { type: 'gpu.inspect', gpuInspect: {} });
   const owner = { cluster: 'attacker', namespace: 'default', name: agentWork, uid: agentWork };
   await make('nodeunits', 'NodeUnit', { owner, run: 1, allocation: agentWork, devices: [], cpu: 1, memory: 1, command: ['true'] });
-  return { node, certificate, key: key.export({ type: 'pkcs8', format: 'pem' }) as string };
 }
