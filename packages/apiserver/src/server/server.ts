@@ -38,6 +38,7 @@ async function start(options: ServerOptions, lifetime: Lifetime): Promise<Runnin
   await startKeepers(serving, {
     definitions,
     boundKinds: spaces.boundKinds,
+    platform: spaces.platform,
     resources,
     quarantine: storage.quarantine,
     now,

@@ -100,12 +100,18 @@ describe('an issuer of a workspace type', () => {
     for (let stop = 0; stop < 2; stop++)
       await server.restart(() => writeFileSync(join(server.directory, markerFile), `${JSON.stringify(evaluated)}\n`));
     expect((await ask('gggg', { sub: 'jane', groups: ['devs'] })).code).toBe(401);
+    const annotations = async (): Promise<object> => (await server.call(path)).json().metadata.annotations ?? {};
+    const mark = expect.stringContaining(`${name} is quarantined since`) as string;
+    const soon = { timeout: 10_000 };
+    await vi.waitFor(async () => expect(await annotations()).toMatchObject({ 'capstan.dev/quarantined': mark }), soon);
+    expect((await ask('gggg', { sub: 'jane', groups: ['devs'] })).code).toBe(401);
     await server.call(path, {
       method: 'PATCH',
       headers: { 'content-type': 'application/json-patch+json' },
       body: [{ op: 'add', path: '/spec/jwt/0/claimValidationRules', value: [{ expression: "claims.sub != 'joe'", message: 'not joe' }] }],
     });
-    await vi.waitFor(async () => expect((await ask('gggg', { sub: 'jane' })).code).toBe(201), { timeout: 10_000 });
+    await vi.waitFor(async () => expect((await ask('gggg', { sub: 'jane' })).code).toBe(201), soon);
     expect((await ask('gggg', { sub: 'joe' })).code).toBe(401);
+    await vi.waitFor(async () => expect(await annotations()).not.toHaveProperty(['capstan.dev/quarantined']), soon);
   });
 });

@@ -110,7 +110,7 @@ export class WorkspaceAuthentication {
   }
 }
 
-function evaluatedConfiguration({ metadata }: KubeObject): Evaluated {
+export function evaluatedConfiguration({ metadata }: KubeObject): Evaluated {
   const name = `WorkspaceAuthenticationConfiguration ${JSON.stringify(metadata.name)}`;
   return { identity: `authentication ${metadata.uid} ${metadata.generation}`, name };
 }

@@ -38,10 +38,14 @@ export interface Hook {
   readonly isReinvocable: boolean;
 }
 
+/** The match conditions of a configuration in its current generation. */
+export function evaluatedWebhooks({ kind, metadata }: KubeObject): Evaluated {
+  return { identity: `webhooks ${metadata.uid} ${metadata.generation}`, name: `${kind} ${JSON.stringify(metadata.name)}` };
+}
+
 export function hooksOf(configuration: KubeObject): readonly Hook[] {
-  const { kind, metadata } = configuration;
-  const name = metadata.name ?? '';
-  const evaluated = { identity: `webhooks ${metadata.uid} ${metadata.generation}`, name: `${kind} ${JSON.stringify(name)}` };
+  const evaluated = evaluatedWebhooks(configuration);
+  const { name = '' } = configuration.metadata;
   return itemsOf(configuration['webhooks']).map((hook) => hookOf(hook, { configuration: name, evaluated }));
 }
 

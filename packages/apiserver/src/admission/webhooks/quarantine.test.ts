@@ -32,6 +32,10 @@ it.each([
   expect(reply.code).toBe(code);
   if (code === 403) expect(reply.json().message).toContain(`${name} is quarantined since`);
   expect(hook.questions.length).toBe(asked);
+  const annotations = async (): Promise<object> => (await server.call(`${registration}/slow`)).json().metadata.annotations ?? {};
+  const mark = expect.stringContaining(`${name} is quarantined since`) as string;
+  await vi.waitFor(async () => expect(await annotations()).toEqual({ 'capstan.dev/quarantined': mark }), patience);
+  if (code === 403) expect((await make('bad')).code).toBe(code);
 
   const changed = (await server.call(`${registration}/slow`)).json() as unknown as { webhooks: JsonObject[] };
   const webhooks = changed.webhooks.map((one) => ({
@@ -41,4 +45,5 @@ it.each([
   expect((await server.call(`${registration}/slow`, { method: 'PUT', body: { ...changed, webhooks } })).code).toBe(200);
   await vi.waitFor(async () => expect((await make('worse')).code).toBe(400), patience);
   expect((await make('good')).code).toBe(201);
+  await vi.waitFor(async () => expect(await annotations()).toEqual({}), patience);
 });

@@ -164,10 +164,14 @@ describe('rules that the server was evaluating when it stopped', () => {
     const failed = await server.call(`${cowboysIn('one', 'v2')}/annie`);
     expect([failed.code, failed.json().message]).toEqual([500, expect.stringContaining('"cowboys" is quarantined since') as string]);
     expect((await server.call(`${cowboysIn('one', 'v1')}/annie`)).code).toBe(200);
+    const annotations = async (): Promise<object> => (await server.call(path)).json().metadata.annotations ?? {};
+    const mark = expect.stringContaining('"cowboys" is quarantined since') as string;
+    await expect.poll(annotations, { timeout: 10_000 }).toMatchObject({ 'capstan.dev/quarantined': mark });
     const changed = { conversions: [{ ...conversions[0]!, preserve: [] }, conversions[1]] };
     const change = (to: object): Promise<Reply> => server.call(path, { method: 'PATCH', headers: merge, body: { spec: to } });
     expect((await change(changed)).code).toBe(200);
     expect((await server.call(`${cowboysIn('one', 'v2')}/annie`)).json()['spec']).toEqual({ name: { first: 'Annie', last: 'Oakley' } });
+    await expect.poll(annotations, { timeout: 10_000 }).not.toHaveProperty(['capstan.dev/quarantined']);
   });
 });
 

@@ -15,11 +15,18 @@ interface Rules {
   readonly quarantine: Quarantine;
 }
 
+/** Copies of a conversion for each identity of its export have the same rules. */
+const identityOf = (spec: unknown): string => `conversion ${hash('sha256', JSON.stringify(spec ?? null))}`;
+
+/** The rules of an APIConversion, for the quarantine. */
+export function evaluatedConversion({ metadata, spec }: KubeObject): Evaluated {
+  return { identity: identityOf(spec), name: `the APIConversion ${JSON.stringify(metadata.name)}` };
+}
+
 /** Conversion by the rules in the `spec` of an APIConversion, compiled on first use. */
 export function ruleConversion({ spec, quarantine }: Rules): (parts: ConversionParts) => Conversion {
   let table: ConversionTable | undefined;
-  // Copies of a conversion for each identity have the same rules.
-  const identity = `conversion ${hash('sha256', JSON.stringify(spec ?? null))}`;
+  const identity = identityOf(spec);
   return (parts) => {
     const { group, names } = parts.summary;
     const name = `the APIConversion of ${JSON.stringify(`${names.plural}.${group}`)}`;
