@@ -1,8 +1,20 @@
-import { cpSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
+import { compileSchema, type JsonObject } from '@capstan/machinery';
 import { buildCapstan, Child, capstanProgram, type EtcdCluster, freePort, run, startEtcd, temporaryDirectory } from '@capstan/testbed';
 import { describeWith } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ApiClient } from './apiserver-client.ts';
+import { type Answer, ApiClient } from './apiserver-client.ts';
+
+interface Quarantined {
+  readonly metadata: {
+    readonly uid: string;
+    readonly generation: number;
+    readonly resourceVersion: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec?: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: JsonObject } }[] };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message: string }[] };
+}
 
 await buildCapstan();
 
@@ -93,6 +105,56 @@ await describeWith(['etcd'], 'several API servers on one etcd', () => {
     expect([page, next].flatMap(({ items }) => items.map(({ objectRef }) => objectRef.subresource ?? ''))).toEqual(['token', '']);
     await first.stop();
     await third.waitUntil('its own URL in the Shard', async () => (await shardUrl(other)) === urlOf(third));
+  });
+
+  test('lets a server that has something in quarantine say so, and the others leave it at that', async () => {
+    await using _first = await start('first');
+    share('first', 'guarded');
+    const guarded = await start('guarded');
+    using asked = client('first');
+    const post = (path: string, value: object): Promise<Answer> => asked.ask('POST', path, { type: 'application/json', value });
+    const read = async (path: string) => JSON.parse((await asked.ask('GET', path)).body) as Quarantined;
+    const admission = '/apis/admissionregistration.k8s.io/v1';
+    const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['secrets'] }];
+    const paths = ['validatingadmissionpolicies', 'validatingwebhookconfigurations'].map((kind) => `${admission}/${kind}`);
+    const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    await post(paths[0]!, {
+      metadata: { name: 'slow' },
+      spec: { matchConstraints: { resourceRules }, validations: [{ expression: 'true' }] },
+    });
+    await post(paths[1]!, { metadata: { name: 'slow' } });
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-validations': [{ rule: 'true' }] } };
+    await post(definitions, {
+      metadata: { name: 'slows.example.com' },
+      spec: {
+        group: 'example.com',
+        names: { plural: 'slows', kind: 'Slow' },
+        scope: 'Cluster',
+        versions: [{ name: 'v1', served: true, storage: true, schema }],
+      },
+    });
+    const objects = [`${paths[0]}/slow`, `${paths[1]}/slow`, `${definitions}/slows.example.com`];
+    const [policy, webhooks, definition] = await Promise.all(objects.map(read));
+    const { hash } = compileSchema(definition!.spec!.versions[0]!.schema.openAPIV3Schema);
+    await guarded.stop();
+    const since = new Date().toISOString();
+    const identities = [policy, webhooks].map((one, index) => {
+      const { uid, generation } = one!.metadata;
+      return `${['policy', 'webhooks'][index]} ${uid} ${generation}`;
+    });
+    const held = [...identities, `schema ${hash}`].map((identity) => ({ identity, name: 'slow', since }));
+    writeFileSync(directory.join('guarded', 'quarantine.json'), JSON.stringify(held));
+    await using _guarded = await start('guarded');
+    const said = (object: Quarantined): string =>
+      object.metadata.annotations?.['capstan.dev/quarantined'] ??
+      object.status?.conditions?.find(({ type, status }) => type === 'Quarantined' && status === 'True')?.message ??
+      '';
+    const all = async (): Promise<Quarantined[]> => Promise.all(objects.map(read));
+    await expect.poll(async () => (await all()).map(said), { timeout: 10_000 }).toEqual(held.map(() => expect.stringContaining(since)));
+    const before = (await all()).map(({ metadata }) => metadata.resourceVersion);
+    // Both servers see these writes after whatever they answered to each other.
+    for (let index = 0; index < 20; index++) await post('/api/v1/namespaces/default/configmaps', { metadata: { generateName: 'c-' } });
+    expect((await all()).map(({ metadata }) => metadata.resourceVersion)).toEqual(before);
   });
 
   test('rotates the authority of servers one after another, and starts them in neighbouring phases', async () => {

@@ -6,7 +6,7 @@ import type { Catalog } from '../registry/catalog.ts';
 import type { RequestContext } from '../registry/context.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { Backend } from '../registry/objects.ts';
-import type { Quarantine } from '../registry/quarantine.ts';
+import { type Quarantine, QuarantineClaims } from '../registry/quarantine.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { serverContext } from '../upkeep/context.ts';
@@ -17,7 +17,7 @@ import { clusterOf, type Definition, nameOf } from './definition.ts';
 import { type Definitions, definitionResource } from './definitions.ts';
 import { takenNames } from './names.ts';
 import { heldRules } from './quarantined-rules.ts';
-import { conditionsOf, wantedStatus } from './status.ts';
+import { conditionsOf, quarantinedType, wantedStatus } from './status.ts';
 
 interface KeeperOptions {
   readonly serving: Backend & { readonly catalog: Catalog; readonly hub: WatchHub };
@@ -39,6 +39,7 @@ export class DefinitionKeeper implements Disposable {
   readonly #options: KeeperOptions;
   readonly #resource: Resource;
   readonly #turns: Turns<Definition>;
+  readonly #claims = new QuarantineClaims();
   /** Keys of definitions that wait for their last object to be deleted. */
   readonly #awaiting = new Set<string>();
 
@@ -48,7 +49,10 @@ export class DefinitionKeeper implements Disposable {
     this.#resource = options.serving.catalog.resource(definitionResource.group, 'v1', definitionResource.resource)!;
     options.definitions.listen(({ now, before }) => this.#changed(now, before));
     for (const definition of options.definitions.all()) {
-      if (needsCare(definition) || heldRules(definition, options.quarantine) !== undefined) this.#turns.ask(definition);
+      const { key, text } = definition.entry;
+      const says = text.includes(quarantinedType);
+      if (says) this.#claims.set(key, true);
+      if (says || needsCare(definition) || heldRules(definition, options.quarantine) !== undefined) this.#turns.ask(definition);
     }
   }
 
@@ -79,11 +83,14 @@ export class DefinitionKeeper implements Disposable {
     if (definition === undefined) return;
     const object = definition.entry.parse();
     if (object.metadata.deletionTimestamp !== undefined) return this.#finish(definition, object);
+    const { key } = definition.entry;
     const held = heldRules(definition, this.#options.quarantine);
+    const mayRelease = this.#claims.isDue(key, { says: true, knows: held !== undefined });
     const wanted = (current: KubeObject): object | undefined =>
-      wantedStatus(current, this.#takenBeside(definition), { now: this.#options.now(), held });
+      wantedStatus(current, this.#takenBeside(definition), { now: this.#options.now(), held, mayRelease });
     if (wanted(object) !== undefined)
       await this.#write(definition, (current) => ({ ...current, status: wanted(current) ?? current['status'] }));
+    this.#claims.set(key, held !== undefined);
   }
 
   #takenBeside(definition: Definition): ReturnType<typeof takenNames> {

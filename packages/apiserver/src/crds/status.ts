@@ -10,7 +10,7 @@ import { type Names, readNames } from './summary.ts';
 export function wantedStatus(
   definition: KubeObject,
   taken: TakenNames,
-  { now, held }: { readonly now: Date; readonly held: Held | undefined },
+  { now, held, mayRelease }: { readonly now: Date; readonly held: Held | undefined; readonly mayRelease: boolean },
 ): object | undefined {
   const status = fieldsOf(definition['status']);
   const before = conditionsOf(definition);
@@ -19,18 +19,23 @@ export function wantedStatus(
   if (!isTrue(before, 'Established')) conditions = withCondition(conditions, establishedCondition(definition, conflict === undefined), now);
   const approval = approvalCondition(definition);
   if (approval !== undefined) conditions = withCondition(conditions, approval, now);
-  const quarantined = quarantinedCondition(before, held);
+  const quarantined = quarantinedCondition(before, { held, mayRelease });
   if (quarantined !== undefined) conditions = withCondition(conditions, quarantined, now);
   const acceptedNames = writtenNames(accepted);
   if (conditions === before && sameJson(acceptedNames, status['acceptedNames'])) return undefined;
   return { ...status, conditions, acceptedNames };
 }
 
-/** Undefined for a definition that never was in quarantine. */
-function quarantinedCondition(before: readonly Condition[], held: Held | undefined): NewCondition | undefined {
-  const type = 'Quarantined';
+export const quarantinedType = 'Quarantined';
+
+/** Undefined for a definition that never was in quarantine, or that another server says is. */
+function quarantinedCondition(
+  before: readonly Condition[],
+  { held, mayRelease }: { readonly held: Held | undefined; readonly mayRelease: boolean },
+): NewCondition | undefined {
+  const type = quarantinedType;
   if (held !== undefined) return { type, status: 'True', reason: 'ServerStoppedDuringEvaluation', message: printHeld(held) };
-  return isTrue(before, type) ? { type, status: 'False', reason: 'Changed', message: 'the rules were changed' } : undefined;
+  return mayRelease && isTrue(before, type) ? { type, status: 'False', reason: 'Changed', message: 'the rules were changed' } : undefined;
 }
 
 export function conditionsOf(definition: KubeObject): readonly Condition[] {

@@ -151,6 +151,25 @@ function withSpace<Result>(write: () => Result): Result | undefined {
   }
 }
 
+/**
+ * The objects of which this server says that they are in quarantine. Another server of the same store has a quarantine of its own. If each took back what the other says,
+ * they would go on for ever; so a server takes back only what it has said itself, or what it has found when it started.
+ */
+export class QuarantineClaims {
+  readonly #keys = new Set<string>();
+
+  /** Whether what an object says has to change, to what this server knows. */
+  isDue(key: string, { says, knows }: { readonly says: boolean; readonly knows: boolean }): boolean {
+    return knows ? !says : says && this.#keys.has(key);
+  }
+
+  /** The object says this, because of this server. */
+  set(key: string, says: boolean): void {
+    if (says) this.#keys.add(key);
+    else this.#keys.delete(key);
+  }
+}
+
 /** Why expressions are not evaluated, for their author. */
 export function printHeld({ name, since }: Held): string {
   return `${name} is quarantined since ${since}, because the server stopped while it evaluated it; change it to have it evaluated again`;

@@ -2,7 +2,7 @@ import type { KubeObject } from '@capstan/machinery';
 import type { CacheEntry } from '../cache/entry.ts';
 import { clusterOfKey } from '../cache/key.ts';
 import type { Backend } from '../registry/objects.ts';
-import { type Evaluated, printHeld, type Quarantine } from '../registry/quarantine.ts';
+import { type Evaluated, printHeld, type Quarantine, QuarantineClaims } from '../registry/quarantine.ts';
 import type { Resource } from '../registry/resource.ts';
 import { update } from '../registry/update.ts';
 import { serverContext } from './context.ts';
@@ -27,6 +27,7 @@ export interface QuarantineMarksOptions {
 export class QuarantineMarks implements Disposable {
   readonly #options: QuarantineMarksOptions;
   readonly #turns: Turns<string>;
+  readonly #claims = new QuarantineClaims();
 
   constructor(options: QuarantineMarksOptions) {
     this.#options = options;
@@ -39,6 +40,7 @@ export class QuarantineMarks implements Disposable {
     });
     // Objects get into quarantine only while no server runs.
     held.entries.walk('', '\uffff', (entry: CacheEntry) => {
+      if (entry.text.includes(quarantinedAnnotation)) this.#claims.set(entry.key, true);
       this.#ask(entry);
       return true;
     });
@@ -59,12 +61,18 @@ export class QuarantineMarks implements Disposable {
     return held && printHeld(held);
   }
 
+  #isDue(key: string, object: KubeObject): boolean {
+    const says = object.metadata.annotations?.[quarantinedAnnotation] !== undefined;
+    return this.#claims.isDue(key, { says, knows: this.#markOf(object) !== undefined });
+  }
+
   async #check(key: string): Promise<void> {
     const { backend, resource, now } = this.#options;
     const current = backend.cache.resource(resource).entries.get(key)?.object;
-    if (current === undefined || this.#markOf(current) === current.metadata.annotations?.[quarantinedAnnotation]) return;
+    if (current === undefined || !this.#isDue(key, current)) return;
     const [, , name = ''] = key.split('/');
     const context = serverContext({ cluster: clusterOfKey(key), objects: backend.cache, now, userAgent: manager });
+    let mark: string | undefined;
     await update(backend, context, {
       resource,
       namespace: '',
@@ -72,8 +80,12 @@ export class QuarantineMarks implements Disposable {
       subresource: '',
       manager,
       dryRun: false,
-      change: (object) => ({ object: marked(object, this.#markOf(object)) }),
+      change: (object) => {
+        mark = this.#markOf(object);
+        return { object: this.#isDue(key, object) ? marked(object, mark) : object };
+      },
     });
+    this.#claims.set(key, mark !== undefined);
   }
 }
 

@@ -3,7 +3,7 @@ import type { CacheEntry } from '../../cache/entry.ts';
 import { clusterOfKey } from '../../cache/key.ts';
 import type { Catalogs } from '../../registry/catalogs.ts';
 import type { Backend } from '../../registry/objects.ts';
-import { type Held, printHeld, type Quarantine } from '../../registry/quarantine.ts';
+import { type Held, printHeld, type Quarantine, QuarantineClaims } from '../../registry/quarantine.ts';
 import type { Resource } from '../../registry/resource.ts';
 import { update } from '../../registry/update.ts';
 import { serverContext } from '../../upkeep/context.ts';
@@ -26,6 +26,7 @@ export class PolicyKeeper implements Disposable {
   readonly #options: PolicyKeeperOptions;
   readonly #resource: Resource;
   readonly #turns: Turns<string>;
+  readonly #claims = new QuarantineClaims();
 
   constructor(options: PolicyKeeperOptions) {
     this.#options = options;
@@ -38,6 +39,7 @@ export class PolicyKeeper implements Disposable {
       },
     });
     held.entries.walk('', '\uffff', (entry: CacheEntry) => {
+      if (entry.text.includes(quarantinedType)) this.#claims.set(entry.key, true);
       this.#turns.ask(entry.key);
       return true;
     });
@@ -48,8 +50,9 @@ export class PolicyKeeper implements Disposable {
   }
 
   /** Whether the status does not say yet what is known about the policy. */
-  #isDue(policy: KubeObject): boolean {
-    return isUnchecked(policy) || (this.#heldOf(policy) !== undefined) !== conditionsOf(policy).some(isQuarantined);
+  #isDue(key: string, policy: KubeObject): boolean {
+    const says = conditionsOf(policy).some(isQuarantined);
+    return isUnchecked(policy) || this.#claims.isDue(key, { says, knows: this.#heldOf(policy) !== undefined });
   }
 
   #heldOf(policy: KubeObject): Held | undefined {
@@ -59,10 +62,11 @@ export class PolicyKeeper implements Disposable {
   async #check(key: string): Promise<void> {
     const { backend, catalogs, now } = this.#options;
     const current = backend.cache.resource(this.#resource).entries.get(key)?.object;
-    if (current === undefined || !this.#isDue(current)) return;
+    if (current === undefined || !this.#isDue(key, current)) return;
     const [, , name = ''] = key.split('/');
     const cluster = clusterOfKey(key);
     const context = serverContext({ cluster, objects: backend.cache, now, userAgent: manager });
+    let held: Held | undefined;
     await update(backend, context, {
       resource: this.#resource,
       namespace: '',
@@ -71,11 +75,13 @@ export class PolicyKeeper implements Disposable {
       manager,
       dryRun: false,
       change: async (policy) => {
-        if (!this.#isDue(policy)) return { object: policy };
+        held = this.#heldOf(policy);
+        if (!this.#isDue(key, policy)) return { object: policy };
         const warnings = await context.pace().run(typeWarnings(policy, catalogs.of(cluster)));
-        return { object: checked(policy, warnings, { held: this.#heldOf(policy), now: now() }) };
+        return { object: checked(policy, warnings, { held, now: now() }) };
       },
     });
+    this.#claims.set(key, held !== undefined);
   }
 }
 
