@@ -39,12 +39,6 @@ const check = (object: KubeObject, old?: KubeObject): { readonly parts: number; 
   counted(strategy.validateInParts!({ object, old, errors: [] }, contextOf()));
 
 describe('a definition is validated in parts', () => {
-  it('between the phases, for 18,000 properties', () => {
-    const { parts, result } = check(definition([version({ type: 'object', properties: many(18_000, () => ({ type: 'string' })) })]));
-    expect(result).toEqual([]);
-    expect(parts).toBeGreaterThan(6);
-  });
-
   it('between its versions', () => {
     const versions = Array.from({ length: 20 }, (_, index) => version({ type: 'object', description: `${index}` }, `v${index + 1}`));
     const { parts, result } = check(definition(versions));

@@ -148,19 +148,6 @@ test('a selector is parsed and matched, or rejected, whatever it says', () => {
   expect(() => parseFieldSelector(terms(257, '!='))).toThrow('257 terms');
 });
 
-test('a field is read once for each object, however many terms there are about it', () => {
-  const selector = parseFieldSelector(Array.from({ length: 200 }, (_, index) => `metadata.name!=n${index}`).join(','));
-  let reads = 0;
-  const matches = (name: string): boolean =>
-    selector.matches(() => {
-      reads++;
-      return name;
-    });
-  expect([matches('n7'), matches('other'), reads]).toEqual([false, true, 2]);
-  expect(parseFieldSelector('a=1,a=2').matches(() => '1')).toBe(false);
-  expect(parseFieldSelector('a=1,a!=2').matches(() => '1')).toBe(true);
-});
-
 test('checking any schema, and any value against it, takes steps in proportion to their sizes', () => {
   const patterns = fc.constantFrom('^a+$', '(?i)b{1,50}', '[a-z]{3}', 'x{900}', '(');
   const { schema: anySchema } = fc.letrec<{ schema: JsonObject }>((tie) => ({
