@@ -51,6 +51,8 @@ describe('work that costs little in Kubernetes is stopped all the same:', () => 
     ['patterns made while evaluating', "o.thousand.all(a, !'x'.matches('(?i)b{500}' + string(a)))"],
     ['patterns with many states', "('ab' + o.big).matches('(?i)(a|b)*a(a|b){200}c')"],
     ['finding all matches', "o.big.findAll('a*?b|a').size() > 0"],
+    ['finding one with many states', "o.big.find('(?i)(a|b)*a(a|b){200}c') == ''"],
+    ['finding all with many states', "o.big.findAll('(?i)(a|b)*a(a|b){200}c').size() == 0"],
   ])('%s', (_what, source) => {
     expect(evaluate(source)).toMatchObject(stopped);
   });
@@ -67,6 +69,16 @@ test('work within the limit is done', () => {
   expect(evaluate('o == o && o.map.size() == 20000 && o.hundred.all(a, a in o.thousand)')).toMatchObject({ value: true });
   expect(evaluate("o.zones.all(z, timestamp('2020-01-01T00:00:00Z').getHours(z) == 1)")).toMatchObject({ value: true });
   expect(evaluate("o.thousand.all(a, ('x' + string(a)).matches('^[a-z]+[0-9]{1,4}$'))")).toMatchObject({ value: true });
+});
+
+test('searches cost what they read', () => {
+  const text = 'some words, 12 numbers and 345 more. '.repeat(150);
+  const { program } = compile("o.findAll('[a-z]+').size() == 750 && o.findAll('[0-9]+', 3).size() == 3 && o.find('[0-9]{3}') == '345'", {
+    variables,
+    isStored: true,
+  });
+  expect(program!.evaluate({ o: text })).toMatchObject({ value: true });
+  expect(countSteps(() => program!.evaluate({ o: text })).steps).toBeLessThan(2_000_000);
 });
 
 test('the work of an evaluation is reported for budgets of several', () => {

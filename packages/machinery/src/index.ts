@@ -61,6 +61,7 @@ export { patchedObject } from './patch/errors.ts';
 export { applyOperations, jsonPatchInParts, UnfitOperation } from './patch/json-patch.ts';
 export { mergePatch } from './patch/merge-patch.ts';
 export { strategicMergePatch } from './patch/strategic-merge-patch.ts';
+export { matchesIn } from './pattern/counted-text.ts';
 export { compilePattern, compileRe2, type Pattern, PatternError, patternSteps } from './pattern/pattern.ts';
 export { decodeMessage } from './proto/decode.ts';
 export { encodeMessage } from './proto/encode.ts';

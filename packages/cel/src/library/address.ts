@@ -8,7 +8,37 @@ export function parseAddress(text: string): Address | string {
   return separator === '.' ? parseVersion4(text) : (parseVersion6(text) ?? 'unable to parse IP');
 }
 
+const [zero, nine, dot, colon] = [48, 57, 46, 58];
+
 function parseVersion4(text: string): Address | string {
+  return soundVersion4(text) ?? describeVersion4(text);
+}
+
+/** Undefined for any text with an error. Expressions parse addresses by the ten thousand. */
+function soundVersion4(text: string): Address | undefined {
+  if (text.length > 15) return undefined;
+  const bytes = new Uint8Array(4);
+  let [field, value, digits] = [0, 0, 0];
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === dot) {
+      if (digits === 0 || field === 3) return undefined;
+      bytes[field++] = value;
+      [value, digits] = [0, 0];
+      continue;
+    }
+    if (code < zero || code > nine || (digits > 0 && value === 0)) return undefined;
+    value = value * 10 + code - zero;
+    if (value > 255) return undefined;
+    digits++;
+  }
+  if (digits === 0 || field < 3) return undefined;
+  bytes[3] = value;
+  return bytes;
+}
+
+/** The same for a text with errors: says which. */
+function describeVersion4(text: string): Address | string {
   const parts = text.split('.');
   const bytes = new Uint8Array(4);
   for (const [index, part] of parts.entries()) {
@@ -24,38 +54,54 @@ function parseVersion4(text: string): Address | string {
 }
 
 function parseVersion6(text: string): Address | undefined {
-  const halves = text.split('::');
-  if (halves.length > 2) return undefined;
-  const head = readGroups(halves[0]!, halves.length === 1);
-  const tail = halves.length === 2 ? readGroups(halves[1]!, true) : [];
-  if (head === undefined || tail === undefined) return undefined;
-  const missing = 16 - head.length - tail.length;
-  if (halves.length === 1 ? missing !== 0 : missing < 2) return undefined;
-  return Uint8Array.from([...head, ...new Uint8Array(missing), ...tail]);
+  const bytes = new Uint8Array(16);
+  let length = 0;
+  let gap = text.startsWith('::') ? 0 : -1;
+  for (let at = gap < 0 ? 0 : 2; at < text.length; ) {
+    const { value, end } = hexGroup(text, at);
+    if (end === at || length === 16) return undefined;
+    if (text.charCodeAt(end) === dot) {
+      const embedded = parseVersion4(text.slice(at));
+      if (typeof embedded === 'string' || length > 12) return undefined;
+      bytes.set(embedded, length);
+      length += 4;
+      break;
+    }
+    bytes[length++] = value >> 8;
+    bytes[length++] = value & 0xff;
+    if (end === text.length) break;
+    if (text.charCodeAt(end) !== colon) return undefined;
+    at = end + 1;
+    if (text.charCodeAt(at) === colon) {
+      if (gap >= 0) return undefined;
+      gap = length;
+      at++;
+    } else if (at === text.length) return undefined;
+  }
+  if (gap < 0) return length === 16 ? bytes : undefined;
+  if (length > 14) return undefined;
+  bytes.copyWithin(16 - (length - gap), gap, length);
+  return bytes.fill(0, gap, 16 - (length - gap));
 }
 
-/** The bytes of colon-separated groups; the last may be an IPv4 address. */
-function readGroups(text: string, mayEndInVersion4: boolean): number[] | undefined {
-  if (text === '') return [];
-  const groups = text.split(':');
-  const bytes: number[] = [];
-  for (const [index, group] of groups.entries()) {
-    if (group.includes('.')) {
-      const embedded = mayEndInVersion4 && index === groups.length - 1 ? parseVersion4(group) : '';
-      if (typeof embedded === 'string') return undefined;
-      bytes.push(...embedded);
-    } else {
-      if (!/^[0-9a-fA-F]{1,4}$/.test(group)) return undefined;
-      const value = Number.parseInt(group, 16);
-      bytes.push(value >> 8, value & 0xff);
-    }
+/** Up to four hexadecimal digits, and where they end. */
+function hexGroup(text: string, start: number): { readonly value: number; readonly end: number } {
+  let value = 0;
+  let end = start;
+  for (; end < text.length && end < start + 4; end++) {
+    const code = text.charCodeAt(end);
+    const digit = code <= nine ? code - zero : (code | 32) - 87;
+    if (digit < 0 || digit > 15 || (code > nine && digit < 10)) break;
+    value = value * 16 + digit;
   }
-  return bytes;
+  return { value, end };
 }
 
 /** Whether an IPv6 address contains an IPv4 address (`::ffff:1.2.3.4`). */
 export function isMapped(address: Address): boolean {
-  return address.length === 16 && address.subarray(0, 10).every((byte) => byte === 0) && address[10] === 0xff && address[11] === 0xff;
+  if (address.length !== 16 || address[10] !== 0xff || address[11] !== 0xff) return false;
+  for (let index = 0; index < 10; index++) if (address[index] !== 0) return false;
+  return true;
 }
 
 /** The canonical form, with the longest run of zero groups as `::`. */

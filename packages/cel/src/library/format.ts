@@ -8,6 +8,8 @@ import { CelError, Double, Duration, ListValue, MapValue, Timestamp, TypeValue, 
 
 /** Of numbers with a fraction, above all. */
 const STEPS_PER_CLAUSE = 50;
+/** Of a list or map: its text is made, and joined to those around it. */
+const STEPS_PER_ELEMENT = 5;
 const DEFAULT_PRECISION = 6;
 /** JavaScript's maximum. */
 const MOST_DIGITS = 100;
@@ -173,7 +175,7 @@ function formatHexadecimal(value: Value): string {
 
 /** `%s`, also used for the elements of lists and maps. */
 function formatString(value: Value): string {
-  spend(1);
+  spend(STEPS_PER_ELEMENT);
   if (typeof value === 'string') {
     spendText(value.length);
     return value;
@@ -203,6 +205,7 @@ function formatMap(map: MapValue): string {
 /** An element is printed as CEL source, so that strings have quotes. */
 function formatElement(value: Value): string {
   if (typeof value === 'string') {
+    spend(STEPS_PER_ELEMENT);
     spendText(value.length * 4);
     return JSON.stringify(value);
   }

@@ -48,14 +48,14 @@ export class CidrValue extends OpaqueValue {
 function readIp(text: string): IpValue | CelError {
   const zone = text.indexOf('%');
   const address = parseAddress(zone < 0 ? text : text.slice(0, zone));
-  const shown = JSON.stringify(text);
   const problem = typeof address === 'string' ? address : zoneProblem(text, zone, address);
+  if (typeof address !== 'string' && problem === undefined && zone < 0 && !isMapped(address)) return new IpValue(address);
+  const shown = JSON.stringify(text);
   if (typeof address === 'string' || problem !== undefined) {
     return new CelError(`IP Address ${shown} parse error during conversion from string: ParseAddr(${shown}): ${problem}`);
   }
   if (zone >= 0) return new CelError(`IP address ${shown} with zone value is not allowed`);
-  if (isMapped(address)) return new CelError(`IPv4-mapped IPv6 address ${shown} is not allowed`);
-  return new IpValue(address);
+  return new CelError(`IPv4-mapped IPv6 address ${shown} is not allowed`);
 }
 
 function zoneProblem(text: string, zone: number, address: Address): string | undefined {
@@ -64,9 +64,9 @@ function zoneProblem(text: string, zone: number, address: Address): string | und
 }
 
 function readCidr(text: string): CidrValue | CelError {
-  const shown = JSON.stringify(text);
+  const shown = (): string => JSON.stringify(text);
   const prefix = 'network address parse error during conversion from string: ';
-  const refuse = (problem: string): CelError => new CelError(`${prefix}${prefix}netip.ParsePrefix(${shown}): ${problem}`);
+  const refuse = (problem: string): CelError => new CelError(`${prefix}${prefix}netip.ParsePrefix(${shown()}): ${problem}`);
   const slash = text.lastIndexOf('/');
   if (slash < 0) return refuse("no '/'");
   const host = text.slice(0, slash);
@@ -75,7 +75,7 @@ function readCidr(text: string): CidrValue | CelError {
   const bits = text.slice(slash + 1);
   if (!/^(0|[1-9]\d*)$/.test(bits)) return refuse(`bad bits after slash: ${JSON.stringify(bits)}`);
   if (Number(bits) > address.length * 8) return refuse('prefix length out of range');
-  if (isMapped(address)) return new CelError(`${prefix}IPv4-mapped IPv6 address ${shown} is not allowed`);
+  if (isMapped(address)) return new CelError(`${prefix}IPv4-mapped IPv6 address ${shown()} is not allowed`);
   return new CidrValue(address, Number(bits));
 }
 

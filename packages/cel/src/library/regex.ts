@@ -1,4 +1,4 @@
-import { compilePattern, compileRe2, PatternError, spend } from '@capstan/machinery';
+import { compilePattern, compileRe2, matchesIn, PatternError } from '@capstan/machinery';
 import type { RE2JS } from 're2js';
 import { BOOL, INT, listOf, STRING } from '../types/type.ts';
 import { ArrayList } from '../value/collections.ts';
@@ -40,21 +40,18 @@ function matches(text: string, pattern: string): Value {
 function find(text: string, pattern: string): Value {
   const regex = compileRegex(pattern);
   if (regex instanceof CelError) return new CelError(`Illegal regex: ${regex.message}`);
-  spend(text.length);
-  const matcher = regex.matcher(text);
-  return matcher.find() ? (matcher.group() ?? '') : '';
+  for (const match of matchesIn(regex, text)) return match;
+  return '';
 }
 
 function findAll(text: string, pattern: string, limit: Int = -1): Value {
   const regex = compileRegex(pattern);
   if (regex instanceof CelError) return new CelError(`Illegal regex: ${regex.message}`);
   const found: string[] = [];
-  const matcher = regex.matcher(text);
-  // Each search may read the rest of the text before it finds that a match ends early.
-  for (let rest = text.length; limit < 0 || found.length < limit; rest = text.length - matcher.end()) {
-    spend(rest + 1);
-    if (!matcher.find()) break;
-    found.push(matcher.group() ?? '');
+  if (limit === 0) return new ArrayList(found);
+  for (const match of matchesIn(regex, text)) {
+    found.push(match);
+    if (limit > 0 && found.length >= limit) break;
   }
   return new ArrayList(found);
 }

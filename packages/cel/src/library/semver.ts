@@ -1,3 +1,4 @@
+import { spendText } from '@capstan/machinery';
 import { BOOL, INT, objectOf, STRING } from '../types/type.ts';
 import { type Int, intValue } from '../value/integer.ts';
 import { CelError, OpaqueValue, type Value } from '../value/value.ts';
@@ -23,6 +24,8 @@ export class SemverValue extends OpaqueValue {
   }
 }
 
+/** How often a text is read. */
+const readings = 6;
 /** Of a number of 64 bits. */
 const MOST_DIGITS = 20;
 const pattern =
@@ -30,6 +33,7 @@ const pattern =
 
 function parse(text: string): SemverValue | CelError {
   if (text === '') return new CelError('Version string empty');
+  spendText(text.length * readings);
   const match = pattern.exec(text);
   if (match === null)
     return new CelError(text.split('.').length < 3 ? 'No Major.Minor.Patch elements found' : `Invalid version ${JSON.stringify(text)}`);

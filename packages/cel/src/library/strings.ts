@@ -81,6 +81,7 @@ function replace(text: string, from: string, to: string, limit: Int = -1): Value
 
 /** An empty string is found before each character and at the end. */
 function replaceEmpty(text: string, to: string, limit: number): string {
+  spend(text.length);
   let result = '';
   let count = 0;
   for (const character of text) {
@@ -144,8 +145,23 @@ function isSpace(character: string): boolean {
   return character === '\u0085' || (character !== '\ufeff' && character.trim() === '');
 }
 
-const lower = (text: string): string => text.replace(/[A-Z]+/g, (found) => found.toLowerCase());
-const upper = (text: string): string => text.replace(/[a-z]+/g, (found) => found.toUpperCase());
+const isAscii = (text: string): boolean => !/[\x80-\uffff]/.test(text);
+
+/** Changes the case of the 26 letters that begin with this one, and of no others. */
+function withCase(text: string, first: 'a' | 'A'): string {
+  if (isAscii(text)) return first === 'A' ? text.toLowerCase() : text.toUpperCase();
+  spend(text.length);
+  const begin = first.charCodeAt(0);
+  const units = new Uint16Array(text.length);
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    units[index] = unit >= begin && unit < begin + 26 ? unit ^ 32 : unit;
+  }
+  return Buffer.from(units.buffer).toString('utf16le');
+}
+
+const lower = (text: string): string => withCase(text, 'A');
+const upper = (text: string): string => withCase(text, 'a');
 
 export const strings: readonly FunctionEntry[] = [
   ['contains', [member('contains_string', [STRING, STRING], BOOL, (text: string, part: string) => text.includes(part))]],

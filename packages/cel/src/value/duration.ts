@@ -1,4 +1,4 @@
-import { spend } from '@capstan/machinery';
+import { spend, spendText } from '@capstan/machinery';
 import { CelError, Duration } from './value.ts';
 
 const MAXIMUM = 2n ** 63n - 1n;
@@ -26,6 +26,8 @@ export function parseDuration(text: string): Duration | undefined {
   const body = /^[+-]/.test(text) ? text.slice(1) : text;
   if (body === '0') return new Duration(0n);
   if (body === '') return undefined;
+  // Digits without a unit are read forth and back.
+  spendText(body.length * 4);
   let total = 0n;
   part.lastIndex = 0;
   while (part.lastIndex < body.length) {
