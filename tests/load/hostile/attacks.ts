@@ -2,6 +2,7 @@ import { byAgents } from './by-agents.ts';
 import { expressions } from './expressions.ts';
 import { type Attack, asking, connections, handshakes, repeated } from './means.ts';
 import { multiplied } from './multiplied.ts';
+import { onPages } from './pages.ts';
 import { throughRest } from './through-rest.ts';
 import { configMaps } from './world.ts';
 
@@ -119,6 +120,7 @@ export const attacks: ReadonlyMap<string, Attack> = new Map<string, Attack>([
     })),
   ],
   ...byAgents,
+  ...onPages,
   ...throughRest,
   ['nothing: the same again', repeated()],
 ]);

@@ -88,6 +88,14 @@ export const expressions: readonly (readonly [string, Attack])[] = [
     under({ name: 'share', variables: shared, expression: 'variables.v40 == variables.w40' }),
   ],
   [
+    'a policy that searches with many states, 16 connections',
+    under({ name: 'search', expression: "object.data.map(k, object.data[k]).join().find('(?i)(x|y)*x(x|y){200}z') == ''" }),
+  ],
+  [
+    'a policy that parses addresses, 16 connections',
+    under({ name: 'parse', expression: "object.data.all(a, object.data.all(b, isURL('https://example.com/' + a + '?b=c')))" }),
+  ],
+  [
     'a policy with a chain of 900 variables, 16 connections',
     under({ name: 'chain', variables: chained(900), expression: 'variables.v899 > 0' }),
   ],
