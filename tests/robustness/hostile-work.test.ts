@@ -82,6 +82,13 @@ describe('a rule of a definition', () => {
   });
 });
 
+const pod = (container: object): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'a' },
+  spec: { containers: [{ name: 'a', ...container }] },
+});
+
 function definition(openAPIV3Schema: object, kind = 'Doubling'): object {
   const plural = `${kind.toLowerCase()}s`;
   return {
@@ -175,6 +182,19 @@ describe('requests that cause much work are refused or done in parts, and the se
       400,
     ],
     [
+      'a pod whose image has 500,000 at signs and ends with a line',
+      () => post('/api/v1/namespaces/default/pods?dryRun=All', pod({ image: `${'@'.repeat(500_000)}\n` })),
+      201,
+    ],
+    [
+      'a pod with a field path of 250,000 brackets',
+      () => {
+        const env = [{ name: 'A', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: "['".repeat(250_000) } } }];
+        return post('/api/v1/namespaces/default/pods?dryRun=All', pod({ image: 'a', env }));
+      },
+      422,
+    ],
+    [
       'a ConfigMap with 99,000 keys',
       () => post(configMaps, { ...configMap('keys'), data: Object.fromEntries(many(99_000, (index) => [`k${index}`, ''])) }),
       413,
@@ -213,7 +233,8 @@ describe('requests that cause much work are refused or done in parts, and the se
       },
       413,
     ],
-  ])('%s', async (_what, attack, status) => {
+    // Without their limits, some of them take minutes.
+  ])('%s', { timeout: 40_000 }, async (_what, attack, status) => {
     const answer = await attack();
     expect(answer.status).toBe(status);
     if (status >= 400) expect(answer.body.length).toBeLessThan(100_000);

@@ -1,7 +1,7 @@
 import { countSteps } from '@capstan/machinery';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compile, declare, misplacedTypes, STEPS_PER_CALL, type StructValue } from './index.ts';
+import { compile, declarationOfSchema, declare, misplacedTypes, STEPS_PER_CALL, type StructValue } from './index.ts';
 
 const variables = new Map([['o', declare.dyn]]);
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
@@ -95,6 +95,24 @@ test('numbers with more digits than any integer are rejected unread', () => {
     expect(evaluate(`isSemver('${text}.0.0')`)).toMatchObject({ value: false });
   }
   expect(evaluate(`int('${'0'.repeat(50)}7'.trim()) == 7 && int('-${'0'.repeat(50)}7'.trim()) == -7`)).toMatchObject({ value: true });
+});
+
+test('texts that are almost numbers are read once', () => {
+  // Each took seconds, or minutes.
+  expect(evaluate(`o.thousand.all(a, o.hundred.all(b, !isQuantity('${'0'.repeat(255)}x')))`)).toMatchObject(stopped);
+  expect(evaluate("!['x'].exists(x, double(o.big.replace('a', '0') + x) > 0.0)").error).toMatch(/type conversion|cost limit/);
+  expect(evaluate("o.thousand.all(a, '%f'.format([1.5e300]).size() > 300)")).toMatchObject({ value: true });
+  expect(evaluate("'%f %f %f'.format([-1234567.0, -123.0, 1e21])")).toMatchObject({
+    value: '-1,234,567.000000 -123.000000 1,000,000,000,000,000,000,000.000000',
+  });
+});
+
+test('a duration that is too long for its format is rejected unread', () => {
+  const schema = { type: 'object', properties: { d: { type: 'string', format: 'duration' } } };
+  const { program } = compile("self.d < duration('1h')", { variables: new Map([['self', declarationOfSchema(schema)!]]) });
+  expect(program!.evaluate({ self: { d: '5 minutes' } })).toMatchObject({ value: true });
+  // It took minutes, and grew with the square of the length.
+  expect(program!.evaluate({ self: { d: '1'.repeat(500_000) } }).error).toContain('Invalid duration');
 });
 
 test('parts of patches that are shared are not visited for ever', () => {

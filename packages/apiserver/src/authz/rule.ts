@@ -40,5 +40,7 @@ function nameMatches(names: readonly string[] | undefined, name: string): boolea
 /** Whether a URL pattern of a rule matches a path: exactly, or as a prefix if the pattern ends with stars. */
 export function urlMatches(pattern: string, path: string): boolean {
   if (pattern === path) return true;
-  return pattern.endsWith('*') && path.startsWith(pattern.replace(/\*+$/, ''));
+  let end = pattern.length;
+  while (end > 0 && pattern[end - 1] === '*') end--;
+  return end < pattern.length && path.startsWith(pattern.slice(0, end));
 }

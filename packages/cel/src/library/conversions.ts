@@ -1,3 +1,4 @@
+import { spendText } from '@capstan/machinery';
 import { countCharacters } from '../syntax/source.ts';
 import {
   BOOL,
@@ -71,8 +72,12 @@ function stringOfBytes(bytes: Uint8Array): Value {
   }
 }
 
+/** How often a text is read that is to be a number. */
+const READINGS = 4;
+
 function doubleOfString(text: string): Value {
-  if (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) {
+  spendText(text.length * READINGS);
+  if (/^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/.test(text)) {
     const value = Number(text);
     if (Number.isFinite(value)) return new Double(value);
   } else {
@@ -89,6 +94,7 @@ function doubleOfString(text: string): Value {
 const MOST_DIGITS = 20;
 
 function readInteger(text: string, form: RegExp): bigint | undefined {
+  spendText(text.length * READINGS);
   if (!form.test(text)) return undefined;
   const digits = text.replace(/^[+-]?0*(?=\d)/, '');
   if (digits.length > MOST_DIGITS) return undefined;

@@ -137,7 +137,11 @@ function plainFixed(number: number, precision: number): string {
 
 /** Kubernetes prints numbers as in American English: `12,345`. */
 function grouped(whole: string): string {
-  return whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  spend(whole.length);
+  const groups: string[] = [];
+  let end = whole.length;
+  for (; end - 3 > (whole.startsWith('-') ? 1 : 0); end -= 3) groups.unshift(whole.slice(end - 3, end));
+  return [whole.slice(0, end), ...groups].join(',');
 }
 
 /** JavaScript rounds exact ties up, Go to even. */

@@ -59,8 +59,13 @@ const wordUnits: readonly (readonly [readonly string[], bigint])[] = [
   [['w', 'wk', 'week'], 604_800_000_000_000n],
 ];
 
+/** No string of `format: duration` is longer. An object that was stored before its schema had the format may have a longer one. */
+const longestFormatted = 128;
+
 /** Parses a string of `format: duration`: Go's notation, or amounts with unit words such as `3 days`. */
 export function parseFormatDuration(text: string): Duration | undefined {
+  // Digits without a word are searched for one from each of them on.
+  if (text.length > longestFormatted) return undefined;
   const plain = parseDuration(text);
   if (plain !== undefined) return plain;
   let total = 0n;

@@ -39,9 +39,9 @@ function checkFieldReference(found: Findings, at: FieldPath, { reference, isFile
     found.required(at.child('fieldPath'));
     return;
   }
-  const subscripted = /^(.*)\['(.*)'\]$/.exec(path);
-  if (subscripted !== null) {
-    const [, field, key] = subscripted as unknown as [string, string, string];
+  const subscript = path.length < 4 ? -1 : path.lastIndexOf("['", path.length - 4);
+  if (subscript >= 0 && path.endsWith("']") && !/[\n\r\u2028\u2029]/.test(path)) {
+    const [field, key] = [path.slice(0, subscript), path.slice(subscript + 2, -2)];
     if (field === 'metadata.annotations') found.invalid(at, key.toLowerCase(), names.qualifiedName(key.toLowerCase()));
     else if (field === 'metadata.labels') found.invalid(at, key, names.qualifiedName(key));
     else found.invalid(at.child('fieldPath'), path, `error converting fieldPath: field label does not support subscript: ${path}`);

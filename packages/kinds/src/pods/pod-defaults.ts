@@ -6,6 +6,8 @@ const imagePart = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
 
 /** Whether a name is a valid image reference. Invalid names are not rejected; pulling them fails. */
 function isReference(image: string): boolean {
+  // Beyond these, the patterns below would look for an end from every character on.
+  if (/[\n\r\u2028\u2029]/.test(image)) return false;
   const parts = image
     .replace(/@.*$/, '')
     .replace(/:[\w.-]+$/, '')

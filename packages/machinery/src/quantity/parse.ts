@@ -39,12 +39,15 @@ function readSuffix(text: string): Suffix {
   return { format: 'exponent', exponent: Number(text.slice(1)) };
 }
 
+/** Digits can belong to one part only: otherwise a text that does not match is read once for each way to divide its digits. */
+const shape = /^([+-]?)(\d*)(?:\.(\d*))?((?:(?:[eEinumkKMGTP]+[-+]?|[-+])\d*)?)$/;
+
 export function parseQuantityText(text: string): Quantity {
   if (text === '' || text.length > textLimit) throw new QuantityError(wrongFormat);
-  const parts = /^([+-]?)0*(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text);
+  const parts = shape.exec(text);
   if (parts === null) throw new QuantityError(wrongFormat);
   const negative = parts[1] === '-';
-  const whole = parts[2]! === '' ? '0' : parts[2]!;
+  const whole = parts[2]!.replace(/^0+/, '') || '0';
   const fraction = parts[3] ?? '';
   const suffix = readSuffix(parts[4]!);
   const digits = whole + fraction;

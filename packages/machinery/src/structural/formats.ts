@@ -141,7 +141,7 @@ function isDateTime(text: string): boolean {
 function isDuration(text: string): boolean {
   // No valid duration is longer, and the pattern below would be slow.
   if (text.length > 128) return false;
-  if (text === '0' || /^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return true;
+  if (text === '0' || /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return true;
   return /^(?:\d+)\s*(?:nanoseconds?|nanos?|ns|microseconds?|micros?|us|µs|μs|milliseconds?|millis?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|wks?|w)$/i.test(
     text,
   );
