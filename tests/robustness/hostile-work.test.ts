@@ -82,11 +82,11 @@ describe('a rule of a definition', () => {
   });
 });
 
-const pod = (container: object): object => ({
+const pod = (container: object, more: object = {}): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name: 'a' },
-  spec: { containers: [{ name: 'a', ...container }] },
+  spec: { containers: [{ name: 'a', ...container }], ...more },
 });
 
 function definition(openAPIV3Schema: object, kind = 'Doubling'): object {
@@ -191,6 +191,25 @@ describe('requests that cause much work are refused or done in parts, and the se
       () => {
         const env = [{ name: 'A', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: "['".repeat(250_000) } } }];
         return post('/api/v1/namespaces/default/pods?dryRun=All', pod({ image: 'a', env }));
+      },
+      422,
+    ],
+    [
+      'a pod with a volume of 500,000 wrong addresses',
+      () => {
+        const volumes = [{ name: 'v', quobyte: { registry: ','.repeat(500_000), volume: 'v' } }];
+        return post('/api/v1/namespaces/default/pods?dryRun=All', pod({ image: 'a' }, { volumes }));
+      },
+      422,
+    ],
+    [
+      'a webhook whose path has 500,000 empty segments',
+      () => {
+        const clientConfig = { service: { namespace: 'a', name: 'b', path: '/'.repeat(500_000) } };
+        return post(`${registration}/validatingwebhookconfigurations?dryRun=All`, {
+          ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration', metadata: { name: 'path' } },
+          webhooks: [{ name: 'a.example.com', clientConfig, sideEffects: 'None', admissionReviewVersions: ['v1'] }],
+        });
       },
       422,
     ],

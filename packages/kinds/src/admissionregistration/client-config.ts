@@ -51,15 +51,19 @@ function serviceErrors(service: Fields, path: FieldPath): FieldError[] {
   return [...errors, ...pathErrors(textOf(service['path']), path.child('path'))];
 }
 
+/** Each of them shows the whole path, which may have a million segments. */
+const mostErrors = 100;
+
 function pathErrors(text: string, path: FieldPath): FieldError[] {
   if (text === '' || text === '/') return [];
   if (text === '//') return [fieldError.invalid(path, text, 'segment[0] may not be empty')];
   const errors: FieldError[] = [];
   if (!text.startsWith('/')) errors.push(fieldError.invalid(path, text, "must start with a '/'"));
   const steps = text.slice(1).replace(/\/$/, '').split('/');
-  steps.forEach((step, index) => {
+  for (const [index, step] of steps.entries()) {
+    if (errors.length >= mostErrors) break;
     if (step === '') errors.push(fieldError.invalid(path, text, `segment[${index}] may not be empty`));
     else for (const message of names.dns1123Subdomain(step)) errors.push(fieldError.invalid(path, text, `segment[${index}]: ${message}`));
-  });
+  }
   return errors;
 }

@@ -142,15 +142,19 @@ function checkFibreChannel(found: Findings, at: FieldPath, { fields }: Source): 
   else if (lun < 0 || lun > 255) found.invalid(at.child('lun'), lun, names.rangeMessage(0, 255));
 }
 
+/** Each error shows the whole list, which may have a million pairs. */
+const mostWrongPairs = 100;
+
 function checkQuobyte(found: Findings, at: FieldPath, { fields }: Source): void {
   const rule = 'must be a host:port pair or multiple pairs separated by commas';
   const registry = textOf(fields['registry']);
   if (registry === '') found.required(at.child('registry'), rule);
   else if (textOf(fields['tenant']).length >= 65)
     found.required(at.child('tenant'), 'must be a UUID and may not exceed a length of 64 characters');
-  else
-    for (const pair of registry.split(','))
-      if (!/^(?:[^:[\]]*|\[[^[\]]*\]):[^:]*$/.test(pair)) found.invalid(at.child('registry'), registry, rule);
+  else {
+    const wrong = registry.split(',').filter((pair) => !/^(?:[^:[\]]*|\[[^[\]]*\]):[^:]*$/.test(pair));
+    for (const _ of wrong.slice(0, mostWrongPairs)) found.invalid(at.child('registry'), registry, rule);
+  }
   if (textOf(fields['volume']) === '') found.required(at.child('volume'));
 }
 
