@@ -56,7 +56,12 @@ interface Left {
   count: number;
 }
 
+/** Repeated often, they keep a pattern or a parser busy that reads the same characters again and again. */
+const repeated = ['0', 'a', '-', '.', '/', ':', ',', '@', '*', ' ', '"', '\\', "['", 'a.', '1.', '%41', '=,', '(', '\n'];
+const ends = ['', 'x', '\n', '!', '1'];
+
 export function anyText(random: Random): string {
+  if (random.chance(0.004)) return random.pick(repeated).repeat(random.length(150_000)) + random.pick(ends);
   if (random.chance(0.02)) return random.pick(words).repeat(random.length(2_000));
   return random.pick(words);
 }
