@@ -1,6 +1,7 @@
 export { type LogLine, parseLine } from './container-log/line.ts';
 export { type LogOptions, logOptions } from './container-log/options.ts';
 export { type ContainerLog, type LogSource, readLog } from './container-log/read-log.ts';
+export { TimedLog } from './container-log/timed-log.ts';
 export { type CommandDialOptions, dialCommand } from './dial/command.ts';
 export { type DialledPort, dialPort } from './dial/port.ts';
 export { StreamLost, type StreamServer, UpgradeRefused } from './dial/upgrade.ts';

@@ -97,8 +97,12 @@ export class Fleet implements AsyncDisposable {
 
   /** The same, for commands that go on. */
   follow(...args: string[]): Child {
-    const command = [process.execPath, capstanProgram, ...args];
-    return this.network.start(`capstan ${args.join(' ')}`, command, { environment: this.#environment });
+    return this.start([process.execPath, capstanProgram, ...args]);
+  }
+
+  /** Starts any program as the administrator. */
+  start(command: readonly string[]): Child {
+    return this.network.start(command.join(' '), command, { environment: this.#environment });
   }
 
   /** Ends the control plane, as in a power cut or politely, and starts it again. */

@@ -5,8 +5,9 @@ import { Backoff } from '@capstan/machinery';
 import { exitCodes, Failure } from '../failure.ts';
 import type { Progress } from './progress.ts';
 import { interrupted, onInterrupt } from './signals.ts';
-import { isOver, lastLinesOf, membersOf, outcomeOf, phaseOf, progressOf } from './state.ts';
-import { incompletePauses, UnitLog } from './streams/log.ts';
+import { Silence } from './silence.ts';
+import { hasBegun, isOver, lastLinesOf, membersOf, outcomeOf, phaseOf, progressOf, startOf } from './state.ts';
+import { UnitLog } from './streams/log.ts';
 import type { UnitPod } from './streams/pod.ts';
 import { isPassing, type Units } from './units.ts';
 import type { Listing } from './upload/listing.ts';
@@ -137,7 +138,6 @@ export class Foreground {
   /** Prints the log until the unit has ended. It is asked for before the program starts, so that the first line comes on a way that is open. */
   async #output(): Promise<void> {
     const early = new Backoff(earlyPauses);
-    const again = new Backoff(incompletePauses);
     const log = new UnitLog(this.#pod, {
       follow: true,
       awaitStart: true,
@@ -146,7 +146,7 @@ export class Foreground {
       onTrouble: (reason) => this.#trouble('log', reason),
     });
     while (!isOver(this.#latest)) {
-      const runs = hasBegun(this.#latest) ? runsOf(this.#latest) : firstRun;
+      const start = hasBegun(this.#latest) ? startOf(this.#latest) : firstStart;
       try {
         await this.#orOver(log.read());
       } catch (error) {
@@ -155,9 +155,8 @@ export class Foreground {
         await this.#until((unit) => hasBegun(unit) || membersOf(unit).length > 0);
         continue;
       }
-      // The program has ended, or is started again. Or its node was away: then the log was what the server had of it, and goes on when the node is back.
-      const changed = this.#until((unit) => isOver(unit) || (hasBegun(unit) && runsOf(unit) !== runs));
-      await Promise.race([changed, sleep(again.next(), undefined, { ref: false })]);
+      // The program has ended, or is started again.
+      await this.#until((unit) => isOver(unit) || (hasBegun(unit) && startOf(unit) !== start));
     }
     await this.#printRest(log);
   }
@@ -209,6 +208,7 @@ export class Foreground {
     const { units, unit, progress } = this.#options;
     const { name = '', uid } = unit.metadata;
     const stop = new AbortController();
+    const silence = new Silence((text) => progress.say(text));
     const watching = async (): Promise<void> => {
       for await (const seen of watchUnit(units, {
         name,
@@ -218,7 +218,8 @@ export class Foreground {
         onTrouble: (reason) => this.#trouble('watch', reason),
       })) {
         this.#tell(seen);
-        if (!this.#isPrinting && !isOver(seen)) progress.show(progressOf(seen));
+        if (this.#isPrinting) silence.see(seen);
+        else if (!isOver(seen)) progress.show(progressOf(seen));
       }
       if (!stop.signal.aborted) throw new Failure('unexpected', `the unit ${name} was deleted.`);
     };
@@ -282,12 +283,7 @@ const restTries = 20;
 const earlyPauses = { base: 20, max: 300 };
 
 /** Of a unit that was created a moment ago. */
-const firstRun = '1 0';
-
-const runsOf = ({ status }: GPUUnit): string => `${status?.run ?? 0} ${status?.restarts ?? 0}`;
-
-/** Whether its program has run, or nothing of it will. */
-const hasBegun = (unit: GPUUnit): boolean => isOver(unit) || phaseOf(unit) === 'Running' || (unit.status?.restarts ?? 0) > 0;
+const firstStart = '1 0';
 
 function awaitsFiles({ phase, reason }: UnitMember): boolean {
   return phase === 'Waiting' && reason === 'UploadMissing';

@@ -1,9 +1,9 @@
 import { ApiError } from '@capstan/client';
-import { Backoff } from '@capstan/machinery';
 import { Failure } from '../failure.ts';
 import { tellTrouble } from '../following.ts';
-import { isOver, lastLinesOf, progressOf } from './state.ts';
-import { incompletePauses, UnitLog } from './streams/log.ts';
+import { watchSilence } from './silence.ts';
+import { hasBegun, isOver, lastLinesOf, progressOf, startOf } from './state.ts';
+import { UnitLog } from './streams/log.ts';
 import { findUnit, openUnits, type UnitFlags } from './units.ts';
 import { unitUntil } from './watch.ts';
 
@@ -22,27 +22,26 @@ export async function printLogs(name: string, { follow, previous, since, tail, t
   const from = since === undefined ? undefined : new Date(Date.now() - millisecondsIn(since));
   using units = openUnits(flags);
   let unit = await findUnit(units, name);
-  if (follow === true && previous !== true && unit.status?.startedAt === undefined && !isOver(unit)) {
+  const isFollowed = follow === true && previous !== true;
+  if (isFollowed && unit.status?.startedAt === undefined && !isOver(unit)) {
     complain(`${progressOf(unit)}.`);
     unit =
       (await unitUntil(units, { name, onTrouble: tellTrouble }, (seen) => seen.status?.startedAt !== undefined || isOver(seen))) ?? unit;
   }
   const log = new UnitLog({ units, name }, { follow, previous, since: from, tail, timestamps, onTrouble: tellTrouble });
+  using _silence = isFollowed ? watchSilence(units, name, complain) : undefined;
   try {
     await log.read();
-    const again = new Backoff(incompletePauses);
-    while (follow === true && previous !== true) {
-      const runs = unit.status?.restarts ?? 0;
-      // If the node was away, the log was what the server had of it, and goes on when the node is back.
-      const signal = AbortSignal.timeout(again.next());
+    while (isFollowed) {
+      const start = startOf(unit);
       const next = await unitUntil(
         units,
-        { name, onTrouble: tellTrouble, signal },
-        (seen) => isOver(seen) || (seen.status?.restarts ?? 0) !== runs,
+        { name, onTrouble: tellTrouble },
+        (seen) => isOver(seen) || (hasBegun(seen) && startOf(seen) !== start),
       );
-      if (next === undefined && !signal.aborted) return;
-      if (next !== undefined && isOver(next)) return await log.finish().catch(() => {});
-      unit = next ?? unit;
+      if (next === undefined) return;
+      if (isOver(next)) return await log.finish().catch(() => {});
+      unit = next;
       await log.read();
     }
   } catch (error) {

@@ -8,6 +8,12 @@ export const phaseOf = ({ metadata, status }: GPUUnit): string =>
 /** Whether nothing of it runs, or will run unless it is started again. */
 export const isOver = (unit: GPUUnit): boolean => finalPhases.has(unit.status?.phase ?? '') && isCurrent(unit);
 
+/** Which start of which run of its program it is: another one has a log of its own. */
+export const startOf = ({ status }: GPUUnit): string => `${status?.run ?? 0} ${status?.restarts ?? 0}`;
+
+/** Whether its program has run, or nothing of it will. */
+export const hasBegun = (unit: GPUUnit): boolean => isOver(unit) || phaseOf(unit) === 'Running' || (unit.status?.restarts ?? 0) > 0;
+
 /** Whether the status describes the spec as it is. */
 function isCurrent({ metadata, status }: GPUUnit): boolean {
   return status?.observedGeneration === undefined || status.observedGeneration >= ((metadata['generation'] as number | undefined) ?? 0);

@@ -14,15 +14,15 @@ import { Arrivals } from './arrivals.ts';
 import { serveCommand } from './command.ts';
 import { containerOf } from './container.ts';
 import type { Dialled } from './dialled.ts';
-import { awaitsStart, serveLog } from './log.ts';
+import { awaitsStart } from './log.ts';
 import { checkLogOptions } from './log-options.ts';
-import { sendLog } from './log-socket.ts';
+import { Logs } from './logs.ts';
 import { type NodeSubresource, serveNodeSubresource } from './node-subresource.ts';
 import type { OpenStream, OpenStreams } from './open-streams.ts';
 import type { OwnSubresource } from './own-subresource.ts';
 import { servePortForward } from './port-forward.ts';
 import { ReverseProxy } from './proxy.ts';
-import { isAway, type StoredLogs } from './stored-logs.ts';
+import type { StoredLogs } from './stored-logs.ts';
 import { findObject, type NodeTarget, placeOfContainer, type Reach, reachNode } from './target.ts';
 
 export interface ConnectionsOptions extends Reach {
@@ -47,12 +47,14 @@ const powerful = new Set(['exec', 'attach', 'portforward']);
 export class Connections implements Disposable {
   readonly #options: ConnectionsOptions;
   readonly #proxy: ReverseProxy;
+  readonly #logs: Logs;
   readonly #arrivals: Arrivals;
   readonly #own: ReadonlyMap<string, OwnSubresource>;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
     this.#proxy = new ReverseProxy(options);
+    this.#logs = new Logs(options);
     this.#arrivals = new Arrivals(options.cache);
     const { tunnels, nodeSubresources = [], ownSubresources = [] } = options;
     const ofNodes = nodeSubresources.map(
@@ -119,10 +121,14 @@ export class Connections implements Disposable {
     if (object === undefined && own?.serveMissing !== undefined) return own.serveMissing({ stream, context, resource });
     if (object === undefined) throw status.notFound(resource, name);
     if (own !== undefined) return own.serve({ stream, context, object, resource });
-    await this.#servePod(stream, context, { pod: object, resource });
+    await this.#servePod(stream, context, { pod: object, resource, find });
   }
 
-  async #servePod(stream: OpenStream, context: RequestContext, { pod, resource }: { pod: KubeObject; resource: Resource }): Promise<void> {
+  async #servePod(
+    stream: OpenStream,
+    context: RequestContext,
+    { pod, resource, find }: { pod: KubeObject; resource: Resource; find: () => KubeObject | undefined },
+  ): Promise<void> {
     const { subresource, name, query } = context.info;
     const { kubelets } = this.#options;
     const asked = subresource === 'portforward' ? '' : containerOf(pod, query.get('container') ?? '');
@@ -130,8 +136,9 @@ export class Connections implements Disposable {
     // A pod without a node has not logged anything yet.
     if (node === '' && subresource === 'log') return stream.exchange.send({ code: 204, type: '', body: '' });
     if (node === '') throw status.badRequest(`pod ${name} does not have a host assigned`);
-    if (subresource === 'log') return this.#serveLog(stream, context, { pod, resource, node, container });
-    const target = await this.#reach(stream, context, { name: node, resource });
+    const reach = (): Promise<NodeTarget> => this.#reach(stream, context, { name: node, resource });
+    if (subresource === 'log') return this.#logs.serve(stream, context, { find, pod, node, container, reach });
+    const target = await reach();
     if (subresource === 'portforward') return servePortForward(kubelets, { stream, context, pod, target });
     return serveCommand(kubelets, { stream, context, pod, container, target });
   }
@@ -140,23 +147,6 @@ export class Connections implements Disposable {
     const target = await reachNode(this.#options, context, node);
     if (target.kind === 'kubelet') this.#options.dialled.open(stream, context.user);
     return target;
-  }
-
-  /** From the node or, if it is away or knows nothing of the pod any more, from what it has sent before. */
-  async #serveLog(
-    stream: OpenStream,
-    context: RequestContext,
-    { pod, resource, node, container }: { pod: KubeObject; resource: Resource; node: string; container: string },
-  ): Promise<void> {
-    try {
-      const target = await this.#reach(stream, context, { name: node, resource });
-      await serveLog(this.#options, { stream, context, pod, container, target });
-    } catch (error) {
-      if (stream.exchange.answered || !isAway(error)) throw error;
-      const stored = await this.#options.storedLogs?.open({ pod, node, container, context, signal: stream.signal });
-      if (stored === undefined) throw error;
-      await sendLog(stream, stored);
-    }
   }
 }
 

@@ -1,8 +1,7 @@
+import type { Readable } from 'node:stream';
 import { type KubeObject, StatusError, status } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
 import type { Query } from '../request/info.ts';
-import { sendLog } from './log-socket.ts';
-import type { OpenStream } from './open-streams.ts';
 import { readStart } from './relay.ts';
 import { shownNodeUnit } from './shown-unit.ts';
 import type { NodeTarget, Reach } from './target.ts';
@@ -11,34 +10,37 @@ import { askNodeForStream } from './tunnel-request.ts';
 const passedOn = ['follow', 'previous', 'timestamps', 'sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes'];
 
 /** Whether a client that follows a log wants to wait for its beginning, instead of being refused. Kubernetes has no such option. */
-export const awaitsStart = (query: Query): boolean => query.get('follow') === 'true' && query.get('awaitStart') === 'true';
+export const awaitsStart = (query: Pick<Query, 'get'>): boolean => query.get('follow') === 'true' && query.get('awaitStart') === 'true';
 
-/** Sends the log of a container. */
-export async function serveLog(
+export interface LogRequest {
+  readonly context: RequestContext;
+  readonly pod: KubeObject;
+  readonly container: string;
+  readonly target: NodeTarget;
+  /** Options as in a request for a log. */
+  readonly query: Pick<Query, 'get'>;
+  readonly signal: AbortSignal;
+}
+
+/** Asks a node for the log of a container. Rejects if it refuses. */
+export async function openLog(
   { kubelets }: Pick<Reach, 'kubelets'>,
-  {
-    stream,
-    context,
-    pod,
-    container,
-    target,
-  }: { stream: OpenStream; context: RequestContext; pod: KubeObject; container: string; target: NodeTarget },
-): Promise<void> {
-  const { query, name } = context.info;
+  { context, pod, container, target, query, signal }: LogRequest,
+): Promise<Readable> {
+  const { name } = context.info;
   const parameters = new URLSearchParams();
   for (const key of passedOn) {
     const value = query.get(key);
     if (value !== null) parameters.set(key, value);
   }
   const path = [pod.metadata.namespace ?? '', name, container].map(encodeURIComponent).join('/');
-  const { signal } = stream;
   if (target.kind === 'tunnel') {
     const start = awaitsStart(query) ? shownNodeUnit(pod) : undefined;
     if (start !== undefined) parameters.set('start', start);
     const where = `/logs/${encodeURIComponent(context.cluster)}/${path}?${parameters.toString()}`;
     const body = await askNodeForStream(target, context, { method: 'GET', path: where, signal });
     body.end();
-    return sendLog(stream, body);
+    return body;
   }
   const response = await kubelets.send(target.kubelet, {
     method: 'GET',
@@ -48,7 +50,7 @@ export async function serveLog(
   });
   const code = response.statusCode ?? 0;
   if (code < 200 || code > 206) throw refusal(code, (await readStart(response)).toString(), name);
-  await sendLog(stream, response);
+  return response;
 }
 
 /** The error of a kubelet in Kubernetes' words. */

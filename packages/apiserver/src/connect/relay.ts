@@ -24,6 +24,7 @@ export async function relayBody(stream: OpenStream, { code, type, body }: { code
   const { exchange, signal } = stream;
   if (!(await begin(stream))) return void body.destroy();
   exchange.isPatient = true;
+  exchange.beforeAnswer?.();
   const answer = exchange.stream(code, type);
   // A stream that is cut must not look like one that has ended.
   const cut = (): void => {

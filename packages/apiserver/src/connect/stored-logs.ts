@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type KubeObject, StatusError } from '@capstan/machinery';
 import type { RequestContext } from '../registry/context.ts';
+import type { Query } from '../request/info.ts';
 
 /** Output of pods that nodes have sent while they were there. */
 export interface StoredLogs {
@@ -11,6 +12,8 @@ export interface StoredLogs {
     readonly node: string;
     readonly container: string;
     readonly context: RequestContext;
+    /** Options as in a request for a log. */
+    readonly query: Pick<Query, 'get'>;
     readonly signal: AbortSignal;
   }): Promise<Readable | undefined>;
 }

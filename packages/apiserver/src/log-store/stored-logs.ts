@@ -59,17 +59,17 @@ const passedOn = ['previous', 'timestamps', 'sinceSeconds', 'sinceTime', 'tailLi
 /** Output of pods that show units, from the store of this server or of another. */
 export function storedLogs(reader: LogReader, others: OtherStores | undefined): StoredLogs {
   return {
-    async open({ pod, node, container, context, signal }) {
+    async open({ pod, node, container, context, query, signal }) {
       const nodeUnit = shownNodeUnit(pod);
       if (nodeUnit === undefined || container !== unitContainer) return undefined;
-      const { cluster, info } = context;
+      const { cluster } = context;
       const place = { cluster, namespace: pod.metadata.namespace ?? '', nodeUnit, node };
-      const own = await reader.open(place, info.query, signal);
+      const own = await reader.open(place, query, signal);
       if (own !== undefined || others === undefined) return own;
-      const query = new URLSearchParams();
-      for (const name of passedOn) if (info.query.get(name) !== null) query.set(name, info.query.get(name)!);
+      const options = new URLSearchParams();
+      for (const name of passedOn) if (query.get(name) !== null) options.set(name, query.get(name)!);
       const path = [place.cluster, place.namespace, place.nodeUnit, place.node].map(encodeURIComponent).join('/');
-      return others.log(`${path}?${query.toString()}`, signal);
+      return others.log(`${path}?${options.toString()}`, signal);
     },
   };
 }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { unitContainer } from '@capstan/api';
 import { ApiError } from '@capstan/client';
 import { Backoff } from '@capstan/machinery';
+import { TimedLog } from '@capstan/streams';
 import { isPassing } from '../units.ts';
-import { LogReader } from './log-reader.ts';
 import { explainedFor, podPath, type UnitPod } from './pod.ts';
 
 export interface LogOptions {
@@ -26,9 +26,6 @@ export interface LogOptions {
 /** A program may be silent for as long as it likes. */
 const noIdleLimit = 2 ** 31 - 1;
 
-/** In milliseconds, before a log that ended although its program did not is asked for again. */
-export const incompletePauses = { base: 500, max: 5_000 };
-
 /**
  * Writes the log of a unit to the output, until it is complete, or until the program has ended if it is followed. A stream that breaks is continued where it
  * broke. Fails with the error of the server if there is no log.
@@ -36,7 +33,7 @@ export const incompletePauses = { base: 500, max: 5_000 };
 export class UnitLog {
   readonly #pod: UnitPod;
   readonly #options: LogOptions;
-  readonly #reader: LogReader;
+  readonly #reader: TimedLog;
   #full: Promise<void> | undefined;
   #isTroubled = false;
   #hasWritten = false;
@@ -44,7 +41,7 @@ export class UnitLog {
   constructor(pod: UnitPod, options: LogOptions, output: NodeJS.WritableStream = process.stdout) {
     this.#pod = pod;
     this.#options = options;
-    this.#reader = new LogReader(
+    this.#reader = new TimedLog(
       (bytes) => {
         if (!this.#hasWritten) options.onBegin?.();
         this.#hasWritten = true;

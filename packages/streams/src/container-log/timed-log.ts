@@ -7,8 +7,10 @@ const longestTime = 40;
 function keyOf(text: string): string | undefined {
   const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(text);
   if (parts === null) return undefined;
-  const at = Date.parse(`${parts[1]}${parts[3]}`);
-  return Number.isNaN(at) ? undefined : `${new Date(at).toISOString().slice(0, 19)}.${(parts[2] ?? '').padEnd(9, '0')}`;
+  const [, second = '', fraction = '', zone] = parts;
+  const at = zone === 'Z' ? undefined : Date.parse(`${second}${zone}`);
+  if (Number.isNaN(at)) return undefined;
+  return `${at === undefined ? second : new Date(at).toISOString().slice(0, 19)}.${fraction.padEnd(9, '0')}`;
 }
 
 /** How far a log was read. */
@@ -25,7 +27,7 @@ interface Position {
  * Reads a log whose lines begin with their times, and passes the text on. After the stream broke, `resume` says from when to read again, and what was
  * passed on already is left out: no line is lost, repeated or torn.
  */
-export class LogReader {
+export class TimedLog {
   readonly #onText: (bytes: Buffer) => void;
   readonly #keepTimes: boolean;
   #last: Position | undefined;
@@ -64,7 +66,8 @@ export class LogReader {
   /** Reads the time of a line. Returns the bytes after it. */
   #begin(bytes: Buffer): Buffer {
     const all = this.#head.length === 0 ? bytes : Buffer.concat([this.#head, bytes]);
-    const border = all.findIndex((byte) => byte === space || byte === newline);
+    const [gap, end] = [all.indexOf(space), all.indexOf(newline)];
+    const border = gap < 0 || (end >= 0 && end < gap) ? end : gap;
     if (border < 0 && all.length < longestTime) {
       this.#head = all;
       return Buffer.alloc(0);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LogReader } from './log-reader.ts';
+import { TimedLog } from './timed-log.ts';
 
 interface Line {
   readonly nanoseconds: number;
@@ -25,7 +25,7 @@ const since = (lines: readonly Line[], time: string | undefined): Buffer =>
 
 test('passes on the text of lines, as it arrives and without times', () => {
   const read: string[] = [];
-  const reader = new LogReader((bytes) => void read.push(bytes.toString()));
+  const reader = new TimedLog((bytes) => void read.push(bytes.toString()));
   reader.push(Buffer.from('2026-01-01T00:00:00.5Z Password'));
   reader.push(Buffer.from(': '));
   expect(read.join('')).toBe('Password: ');
@@ -36,7 +36,7 @@ test('passes on the text of lines, as it arrives and without times', () => {
 
 test('keeps times if asked', () => {
   let read = '';
-  const reader = new LogReader((bytes) => (read += bytes.toString()), { keepTimes: true });
+  const reader = new TimedLog((bytes) => (read += bytes.toString()), { keepTimes: true });
   reader.push(Buffer.from('2026-01-01T00:00:00Z a\n'));
   expect(reader.resume()).toBe('2026-01-01T00:00:00Z');
   reader.push(Buffer.from('2026-01-01T00:00:00Z a\n2026-01-01T00:00:01Z b\n'));
@@ -55,7 +55,7 @@ test('wherever streams break, each line is passed on once and whole', () => {
   fc.assert(
     fc.property(lines, fc.array(fc.nat(400), { maxLength: 6 }), fc.integer({ min: 1, max: 50 }), (all, breaks, chunk) => {
       const read: Buffer[] = [];
-      const reader = new LogReader((bytes) => void read.push(Buffer.from(bytes)));
+      const reader = new TimedLog((bytes) => void read.push(Buffer.from(bytes)));
       for (const length of [...breaks, Number.POSITIVE_INFINITY]) {
         const bytes = since(all, reader.resume()).subarray(0, length);
         for (let at = 0; at < bytes.length; at += chunk) reader.push(bytes.subarray(at, at + chunk));
@@ -68,7 +68,7 @@ test('wherever streams break, each line is passed on once and whole', () => {
 
 test('a torn line whose rest is gone is ended before the next one', () => {
   let read = '';
-  const reader = new LogReader((bytes) => (read += bytes.toString()));
+  const reader = new TimedLog((bytes) => (read += bytes.toString()));
   reader.push(Buffer.from('2026-01-01T00:00:00Z torn'));
   reader.resume();
   reader.push(Buffer.from('2026-01-01T00:00:09+01:00 old\n2026-01-01T00:00:05.25Z next\n'));
