@@ -50,6 +50,7 @@ export function addQuotas(program: Command): void {
     .addOption(new Option('--memory <quantity>', 'memory of nodes, such as 1Ti'))
     .addOption(new Option('--storage <quantity>', 'sizes of all storages together, such as 10Ti'))
     .addOption(numberOption('--allocations <number>', 'allocations'))
+    .addOption(new Option('--limit <measure=quantity...>', 'what another product measures, such as noteWords=100k; may be repeated'))
     .action(async (workspace: string, flags: QuotaFlags) => (await import('./commands/quota.ts')).setQuota(workspace, flags));
   addCommand(quota, 'delete <workspace>', 'Remove the limits of a workspace.').action(async (workspace: string, flags: OutputFlags) =>
     (await import('./commands/quota.ts')).deleteQuota(workspace, flags),

@@ -84,8 +84,8 @@ export function quotaLedger({ nodes, bookings, quotas, volumes }: Omit<FleetStat
     ledger.setUse(allocation.uid, allocation.path ?? allocation.cluster, amount);
   }
   for (const volume of volumes) {
-    const counted = countedVolume(volume);
-    if (counted !== undefined) ledger.setUse(...counted);
+    const { id, path, amount } = countedVolume(volume);
+    ledger.setUse(id, path, amount);
   }
   return ledger;
 }

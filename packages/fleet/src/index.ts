@@ -29,6 +29,8 @@ export { isKeeping, layReservation, liftReservation, type Reservation, withOwnRe
 export { addUsage, noUsage, type Usage, type Waiting } from './queue/waiting.ts';
 export { QuotaLedger } from './quota/ledger.ts';
 export type { QuotaAmount, QuotaLimits, QuotaRefusal, QuotaUse } from './quota/limits.ts';
-export { quotaWords } from './quota/measures.ts';
+export { modelKey, quotaWords } from './quota/measures.ts';
+export { measuring } from './quota/measuring.ts';
 export { isWithin } from './quota/paths.ts';
+export { type CountedObject, QuotaGate } from './quota/quota-gate.ts';
 export { allocationWords } from './words/amounts.ts';

@@ -12,7 +12,7 @@ import { type Client, isForbidden, isNotFound, type Resource } from '@capstan/cl
 import { quotaLedger } from '@capstan/compute';
 import { ignoring } from '@capstan/controller';
 import { type QuotaUse, quotaWords } from '@capstan/fleet';
-import type { JsonObject } from '@capstan/machinery';
+import { isQuantity, type JsonObject } from '@capstan/machinery';
 import { columns } from '../columns.ts';
 import { Failure } from '../failure.ts';
 import { currentPath, fleetState } from '../fleet/state.ts';
@@ -29,6 +29,8 @@ export interface QuotaFlags extends OutputFlags {
   readonly cpu?: string;
   readonly memory?: string;
   readonly storage?: string;
+  /** `noteWords=100k`: measures of other products. */
+  readonly limit?: readonly string[];
 }
 
 /** The word for the default of homes, where a path is expected. */
@@ -120,7 +122,7 @@ function nameOf(workspace: string): string {
   return workspace.replaceAll(':', '.');
 }
 
-function limitsIn({ allocations, gpus, model = [], gpuMemory, cpu, memory, storage }: QuotaFlags): FleetLimits {
+function limitsIn({ allocations, gpus, model = [], gpuMemory, cpu, memory, storage, limit = [] }: QuotaFlags): FleetLimits {
   const models = Object.fromEntries(model.map(parseModel));
   return {
     ...(allocations !== undefined && { allocations }),
@@ -130,6 +132,7 @@ function limitsIn({ allocations, gpus, model = [], gpuMemory, cpu, memory, stora
     ...(cpu !== undefined && { cpu }),
     ...(memory !== undefined && { memory }),
     ...(storage !== undefined && { storage }),
+    ...(limit.length > 0 && { others: Object.fromEntries(limit.map(parseLimit)) }),
   };
 }
 
@@ -137,4 +140,11 @@ function parseModel(text: string): [string, number] {
   const match = /^([^=]+)=(\d{1,6})$/.exec(text);
   if (match === null) throw new Failure('usage', `--model: expected a model and a number such as H100=8, found ${JSON.stringify(text)}.`);
   return [match[1]!, Number(match[2])];
+}
+
+function parseLimit(text: string): [string, string] {
+  const match = /^([A-Za-z][A-Za-z0-9]*)=(.+)$/.exec(text);
+  if (match === null || !isQuantity(match[2]!))
+    throw new Failure('usage', `--limit: expected a measure and an amount such as noteWords=100k, found ${JSON.stringify(text)}.`);
+  return [match[1]!, match[2]!];
 }

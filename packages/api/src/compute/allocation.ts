@@ -30,6 +30,15 @@ export const allocationKind = defineKind({
   categories: ['capstan'],
   scope: 'Namespaced',
   description: 'An order of an offering: nodes and GPUs that are reserved for it until it is deleted.',
+  // What an allocation has depends on the nodes that it gets, so the scheduler says it.
+  measures: [
+    { name: 'allocations', description: 'the number of allocations', unit: 'count', words: ['allocation', 'allocations'] },
+    { name: 'gpus', description: 'GPUs and MIG instances of all models', unit: 'count', words: ['GPU', 'GPUs'] },
+    { name: 'models', description: 'GPUs of one model', unit: 'count', words: ['GPU', 'GPUs'], perValue: true },
+    { name: 'gpuMemory', description: 'the memory of all GPUs together', unit: 'bytes', of: 'GPU memory' },
+    { name: 'cpu', description: 'cores of nodes', unit: 'millicores' },
+    { name: 'memory', description: 'memory of nodes', unit: 'bytes', of: 'memory' },
+  ],
   versions: {
     v1alpha1: {
       spec: object(

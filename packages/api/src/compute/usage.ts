@@ -4,13 +4,14 @@ import { choice, integer, list, object, optional, type ReadOf, text } from '../d
 import { computeGroup } from './fields.ts';
 
 /** The amounts that quotas limit. */
-export const quotaResources = ['allocations', 'model', 'gpus', 'gpuMemory', 'cpu', 'memory', 'storage'] as const;
+export const quotaResources = ['allocations', 'model', 'gpus', 'gpuMemory', 'cpu', 'memory', 'storage', 'other'] as const;
 export type QuotaResource = (typeof quotaResources)[number];
 
 const limit = object('A limit that holds for the workspace.', {
   workspace: text('Path of the workspace whose limit it is: this one, or one above it.', { maxLength: 1024 }),
   resource: choice('The amount that is limited.', quotaResources),
   model: optional(text('Model of the GPUs, if the resource is `model`.', { maxLength: 64 })),
+  measure: optional(text('Name of the measure, if the resource is `other`.', { maxLength: 63 })),
   limit: integer('The limit: a number, bytes, or thousandths of a core.', { minimum: 0 }),
   used: integer('The amount in use in that workspace and everything below it, with orders that wait for devices.', { minimum: 0 }),
 });

@@ -87,6 +87,14 @@ describe('a definition', () => {
     });
   });
 
+  test('says on its reference page what quotas can limit', () => {
+    const amount = 'self.spec.on ? 1 : 0';
+    const measures = [{ name: 'lights', description: 'things that are on', unit: 'count', words: ['light', 'lights'], amount }] as const;
+    const kind = defineKind({ ...parts, measures, versions: { v1: { spec: object('S.', { on: flag('On.') }) } } });
+    expect(referencePage(kind)).toContain('| `lights` | things that are on | count | `self.spec.on ? 1 : 0` |\n');
+    expect(referencePage(sampleKind)).not.toContain('Measures');
+  });
+
   test('gives a reference page', () => {
     const page = referencePage(sampleKind);
     expect(page).toContain('# Turbine\n\nA turbine, which turns steam into work.\n');

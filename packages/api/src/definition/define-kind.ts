@@ -1,5 +1,6 @@
 import type { KubeObject, ObjectMeta } from '@capstan/machinery/objects';
 import type { KindReference } from '../kind.ts';
+import type { Measure } from './measure.ts';
 import type { ReadOf, Rule, Schema, WrittenOf } from './schema.ts';
 
 /** A column of `kubectl get`. */
@@ -50,6 +51,8 @@ export interface KindOptions<V extends Readonly<Record<string, KindVersion>>, S 
   readonly scope: 'Cluster' | 'Namespaced';
   /** Subresources that lead to a node, such as `log` and `exec`. The audit log records every request for them, whatever its verb. */
   readonly streams?: readonly string[];
+  /** What quotas can limit. */
+  readonly measures?: readonly Measure[];
   /** Sentences for people who have never seen the kind. */
   readonly description: string;
   /** All versions, the preferred one first. All of them have the same fields: versions that differ need conversion rules. */
@@ -68,6 +71,7 @@ export interface KindDefinition<
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly streams: readonly string[];
+  readonly measures: readonly Measure[];
   readonly description: string;
   readonly versions: V;
 }
@@ -93,7 +97,7 @@ export function defineKind<const V extends Readonly<Record<string, KindVersion>>
   options: KindOptions<V, S>,
 ): KindDefinition<V, S> {
   const { group, kind, plural, singular = kind.toLowerCase(), scope, description, versions } = options;
-  const { shortNames = [], categories = [], streams = [] } = options;
+  const { shortNames = [], categories = [], streams = [], measures = [] } = options;
   const names = Object.keys(versions) as S[];
   const version = options.storage ?? names[0];
   if (version === undefined || (options.storage === undefined && names.length > 1))
@@ -108,6 +112,7 @@ export function defineKind<const V extends Readonly<Record<string, KindVersion>>
     shortNames,
     categories,
     streams,
+    measures,
     description,
     versions,
   };

@@ -7,6 +7,7 @@ export function referencePage(definition: KindDefinition): string {
   const { kind, description, versions } = definition;
   const parts = [`# ${kind}`, description, facts(definition)];
   for (const [name, version] of Object.entries(versions)) parts.push(...versionPart(definition, name, version));
+  parts.push(...measurePart(definition));
   return `${parts.join('\n\n')}\n`;
 }
 
@@ -50,6 +51,19 @@ function versionPart(definition: KindDefinition, name: string, { spec, status, r
     ['| Column | Source |', '| --- | --- |', ...columns.map((one) => `| ${one.name} | ${code(one.jsonPath)} |`)].join('\n'),
   );
   return parts;
+}
+
+function measurePart({ measures }: KindDefinition): string[] {
+  if (measures.length === 0) return [];
+  const rows = measures.map(({ name, description, unit, amount }) => {
+    const source = amount === undefined ? 'its controllers say' : code(amount);
+    return `| ${code(name)} | ${cell(description)} | ${unit} | ${cell(source)} |`;
+  });
+  return [
+    '## Measures',
+    'Quotas can limit these amounts.',
+    ['| Name | What is counted | Unit | Amount of one object |', '| --- | --- | --- | --- |', ...rows].join('\n'),
+  ];
 }
 
 function ruleList(schema: JsonObject): string[] {

@@ -57,6 +57,16 @@ export const nodeVolumeKind = defineKind({
   description:
     'The files of a GPUStorage on a node, in the namespace of that node. The agent creates them, and deletes them only if `deleted` is set: a NodeVolume that ' +
     'disappears leaves the files where they are.',
+  measures: [
+    {
+      name: 'storage',
+      description: 'the sizes of all storages together',
+      unit: 'bytes',
+      of: 'storage',
+      // Files count until they are deleted, also those that were retained.
+      amount: "self.?status.?phase.orValue('') == 'Deleted' ? 0 : self.spec.size",
+    },
+  ],
   versions: {
     v1alpha1: {
       spec: object('The volume.', {

@@ -15,12 +15,17 @@ const limits = object(
     cpu: optional(amount('Cores, such as `64`.')),
     memory: optional(amount('Memory of nodes, such as `1Ti`.')),
     storage: optional(amount('Sizes of all storages together, such as `10Ti`.')),
+    others: optional(
+      map('Amounts of other products, by the names of their measures, such as `noteWords: 100k`.', amount('The most of it.'), {
+        maxProperties: 64,
+      }),
+    ),
   },
   {
     rules: [
       {
-        rule: 'has(self.allocations) || has(self.gpus) || has(self.models) || has(self.gpuMemory) || has(self.cpu) || has(self.memory) || has(self.storage)',
-        message: 'must limit something: allocations, gpus, models, gpuMemory, cpu, memory or storage',
+        rule: 'has(self.allocations) || has(self.gpus) || has(self.models) || has(self.gpuMemory) || has(self.cpu) || has(self.memory) || has(self.storage) || has(self.others)',
+        message: 'must limit something: allocations, gpus, models, gpuMemory, cpu, memory, storage or others',
       },
     ],
   },

@@ -112,7 +112,7 @@ test('a limit of the workspace holds, with everything that is promised', async (
   expect(await direct.promise(orderFor('two', '1'))).toBeUndefined();
   const next = new PassQuota([{ workspace: 'root:acme', limits: { cpu: '2' } } as never]);
   direct.count(next);
-  expect(next.admit('other', 'root:acme', { model: undefined, gpus: 0, gpuMemory: 0, cpu: 1_000, memory: 0 })).toBeDefined();
+  expect(next.admit('other', 'root:acme', { cpu: 1_000 })).toBeDefined();
 });
 
 test('an order goes to the queue if somebody else was faster', async () => {

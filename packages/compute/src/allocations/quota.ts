@@ -1,18 +1,41 @@
 import type { FleetQuotaSpec, NodeVolume } from '@capstan/api';
-import { type FleetNode, type PlacedPart, type PlacementRequest, type QuotaAmount, QuotaLedger, type QuotaUse } from '@capstan/fleet';
+import {
+  type FleetNode,
+  modelKey,
+  type PlacedPart,
+  type PlacementRequest,
+  type QuotaAmount,
+  QuotaLedger,
+  type QuotaUse,
+} from '@capstan/fleet';
 import { countedVolume } from '../storages/quota.ts';
+
+interface Devices {
+  /** Undefined as long as any will do. */
+  readonly model: string | undefined;
+  readonly gpus: number;
+  readonly gpuMemory: number;
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+const amountOf = ({ model, ...amounts }: Devices): QuotaAmount => ({
+  allocations: 1,
+  ...amounts,
+  ...(model !== undefined && { [modelKey(model)]: amounts.gpus }),
+});
 
 /** The amounts that a request will count, as far as they are known before it is placed. */
 export function askedAmount({ size, nodes }: PlacementRequest): QuotaAmount {
   const each = size.kind === 'fraction' ? 0 : size.count;
   const known = (what: 'cpu' | 'memory'): number => (size.kind === 'devices' && size[what] !== 'share' ? size[what] * nodes : 0);
-  return {
+  return amountOf({
     model: size.gpu.model,
     gpus: each * nodes,
     gpuMemory: each * nodes * (size.gpu.memory ?? 0),
     cpu: known('cpu'),
     memory: known('memory'),
-  };
+  });
 }
 
 /** The amounts that devices count. Every node of an answer has GPUs of one kind. */
@@ -30,7 +53,7 @@ export function placedAmount(parts: readonly PlacedPart[], nodeOf: (name: string
     cpu += part.cpu;
     memory += part.memory;
   }
-  return { model, gpus, gpuMemory, cpu, memory };
+  return amountOf({ model, gpus, gpuMemory, cpu, memory });
 }
 
 /**
@@ -54,8 +77,8 @@ export class PassQuota {
   }
 
   countVolume(volume: NodeVolume): void {
-    const counted = countedVolume(volume);
-    if (counted !== undefined) this.count(...counted);
+    const { id, path, amount } = countedVolume(volume);
+    this.count(id, path, amount);
   }
 
   /** Counts the allocation unless that would exceed a limit; then returns why. */

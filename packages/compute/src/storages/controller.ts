@@ -13,6 +13,7 @@ import {
 } from '@capstan/api';
 import { type Client, clusterOf } from '@capstan/client';
 import { controller, controllerOf, done, type Endpoints, type Runnable, requeueAfter } from '@capstan/controller';
+import { QuotaGate } from '@capstan/fleet';
 import { WorkspacePaths } from '../allocations/workspaces.ts';
 import { acrossTenants } from '../reconciling/across-tenants.ts';
 import { Owners } from '../reconciling/owners.ts';
@@ -23,7 +24,6 @@ import { ledgerAt } from '../usage/ledger-client.ts';
 import { copiesFrom, copiesOf, ownerKey, storagesSharedBy, volumesFor, volumesOn } from './copies.ts';
 import { decide } from './decide.ts';
 import { abandonedVolumes, orphans } from './orphans.ts';
-import { StorageQuota } from './quota.ts';
 import { StorageUsage } from './usage.ts';
 import { Work } from './work.ts';
 
@@ -37,7 +37,7 @@ const mostSteps = 30;
 
 /** Storages of all tenants, and their NodeVolumes in root:platform. */
 export function storages(tenants: Endpoints, platform: Client, { now = Date.now, askQuotaAgain = 15_000 }: StorageOptions = {}): Runnable {
-  const quota = new StorageQuota();
+  const quota = new QuotaGate(nodeVolumeKind.measures.map(({ name }) => name));
   const usage = new StorageUsage(ledgerAt(platform));
   const paths = new WorkspacePaths();
   const owners = new Owners(gpuStorageKind);

@@ -1,11 +1,12 @@
 import { type GPUStorage, gpuStorageKind, type NodeVolume, nodeNamespace, nodeVolumeKind } from '@capstan/api';
 import { type Client, clusterOf, isAlreadyExists, isNotFound, objectKey, type ResourceType } from '@capstan/client';
 import { addFinalizer, type EventRecorder, ignoring, patchStatus, removeFinalizer } from '@capstan/controller';
+import type { QuotaGate } from '@capstan/fleet';
 import type { KubeObject } from '@capstan/machinery';
 import { mountingUnits } from '../units/mounts.ts';
 import { type Copies, siblingKey, volumesFor } from './copies.ts';
 import { type Step, storageFinalizer } from './decide.ts';
-import type { StorageQuota } from './quota.ts';
+import { countedVolume, storageAmount } from './quota.ts';
 import type { Scene } from './scene.ts';
 import { sharingNodes } from './sharing.ts';
 import type { StorageUsage } from './usage.ts';
@@ -21,7 +22,7 @@ export interface WorkOptions {
   readonly now: () => number;
   /** The path of the workspace, if it is known. */
   readonly path: string | undefined;
-  readonly quota: StorageQuota;
+  readonly quota: QuotaGate;
   readonly usage: Pick<StorageUsage, 'keep' | 'end'>;
 }
 
@@ -74,8 +75,9 @@ export class Work {
   #refusal(bytes: number, isNow: boolean): string | undefined {
     const { copies, quota, path } = this.#options;
     const { status, metadata } = this.#storage;
-    const asked = { name: status?.volume ?? metadata.uid ?? '', path: path ?? clusterOf(this.#storage) ?? '', bytes };
-    const state = { quotas: copies.quotas.list().map(({ spec }) => spec), volumes: () => copies.volumes.list() };
+    const place = { id: status?.volume ?? metadata.uid ?? '', path: path ?? clusterOf(this.#storage) ?? '' };
+    const asked = { ...place, amount: storageAmount(bytes) };
+    const state = { quotas: copies.quotas.list().map(({ spec }) => spec), counted: () => copies.volumes.list().map(countedVolume) };
     const refusal = isNow ? quota.admit(asked, state) : quota.refusal(asked, state);
     this.#isRefused ||= refusal !== undefined;
     return refusal;

@@ -3,10 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { QuotaLedger } from './ledger.ts';
 import type { QuotaAmount } from './limits.ts';
+import { modelKey } from './measures.ts';
 
 const gibibyte = 2 ** 30;
-const amount = (rest: Partial<QuotaAmount>): QuotaAmount => ({ model: undefined, gpus: 0, gpuMemory: 0, cpu: 0, memory: 0, ...rest });
-const h100 = (gpus: number): QuotaAmount => amount({ model: 'H100', gpus, gpuMemory: gpus * 80 * gibibyte });
+const amount = (rest: QuotaAmount): QuotaAmount => ({ allocations: 1, ...rest });
+const h100 = (gpus: number): QuotaAmount => amount({ gpus, [modelKey('H100')]: gpus, gpuMemory: gpus * 80 * gibibyte });
 const quota = (workspace: string, limits: FleetLimits): FleetQuotaSpec => ({ workspace, homes: false, limits });
 const homes = (limits: FleetLimits): FleetQuotaSpec => ({ homes: true, limits });
 
@@ -23,14 +24,14 @@ describe('a quota', () => {
       'the limit of root:acme is 8 H100; 6 H100 are in use, and 4 H100 were asked for',
       'the limit of root:acme is 640 GiB of GPU memory; 480 GiB of GPU memory are in use, and 320 GiB of GPU memory were asked for',
     ]);
-    expect(messages(ledger, 'root:acme', amount({ model: 'A100', gpus: 11 }))).toEqual([
+    expect(messages(ledger, 'root:acme', amount({ gpus: 11, [modelKey('A100')]: 11 }))).toEqual([
       'the limit of root:acme is 16 GPUs; 6 GPUs are in use, and 11 GPUs were asked for',
     ]);
   });
 
   it('limits the sizes of storages, which are no allocations', () => {
     const ledger = new QuotaLedger([quota('root:acme', { storage: '10Gi', allocations: 1 })]);
-    const storage = (gibibytes: number) => amount({ storage: gibibytes * gibibyte, allocations: 0 });
+    const storage = (gibibytes: number): QuotaAmount => ({ storage: gibibytes * gibibyte });
     ledger.setUse('a', 'root:acme:a', storage(4));
     ledger.setUse('b', 'root:acme:b', storage(4));
     expect(messages(ledger, 'root:acme:c', storage(2))).toEqual([]);
@@ -96,7 +97,7 @@ describe('a quota', () => {
   it('does not count an allocation twice that is checked again', () => {
     const ledger = new QuotaLedger([quota('root:acme', { gpus: 8, models: { H100: 4 } })]);
     ledger.setUse('any', 'root:acme', amount({ gpus: 6 }));
-    expect(messages(ledger, 'root:acme', amount({ model: 'A100', gpus: 6 }), 'any')).toEqual([]);
+    expect(messages(ledger, 'root:acme', amount({ gpus: 6, [modelKey('A100')]: 6 }), 'any')).toEqual([]);
     expect(ledger.check('root:acme', h100(6), 'any')).toMatchObject([{ resource: 'model', limit: 4, used: 0, asked: 6 }]);
     expect(ledger.check('root:acme', h100(3))).toMatchObject([{ resource: 'gpus', used: 6 }]);
   });

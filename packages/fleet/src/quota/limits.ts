@@ -1,38 +1,14 @@
-import type { FleetLimits, QuotaResource } from '@capstan/api';
+import { type FleetLimits, measures, type QuotaResource } from '@capstan/api';
 import { parseQuantity, scaledValue } from '@capstan/machinery';
 
-/** The most that a workspace and everything below it may have. Absent amounts are not limited. */
-export interface QuotaLimits {
-  readonly allocations?: number;
-  /** GPUs and MIG instances of all models. */
-  readonly gpus?: number;
-  /** By model. */
-  readonly models?: Readonly<Record<string, number>>;
-  /** The memory of all GPUs together, in bytes. */
-  readonly gpuMemory?: number;
-  /** In thousandths of a core. */
-  readonly cpu?: number;
-  /** In bytes. */
-  readonly memory?: number;
-  /** In bytes. */
-  readonly storage?: number;
-}
+/** By measure; those with values of their own, such as the models of GPUs, as `models/H100`. */
+export type Amounts = Readonly<Record<string, number>>;
 
-/** The amounts that an allocation or a storage has, or asks for. */
-export interface QuotaAmount {
-  /** Undefined as long as any will do; check again when it is known. */
-  readonly model: string | undefined;
-  readonly gpus: number;
-  /** Of all of its GPUs together, in bytes. */
-  readonly gpuMemory: number;
-  /** In thousandths of a core, and in bytes. Zero as long as they depend on the node. */
-  readonly cpu: number;
-  readonly memory: number;
-  /** In bytes, of a storage. */
-  readonly storage?: number;
-  /** 0 for what is no allocation; 1 if absent. */
-  readonly allocations?: number;
-}
+/** The most that a workspace and everything below it may have. Absent amounts are not limited. */
+export type QuotaLimits = Amounts;
+
+/** The amounts that an object has, or asks for. Absent ones are zero, or not known yet: check again when they are. */
+export type QuotaAmount = Amounts;
 
 /** A limit, and how much of it is used. */
 export interface QuotaUse {
@@ -41,11 +17,13 @@ export interface QuotaUse {
   readonly resource: QuotaResource;
   /** For the resource `model`. */
   readonly model?: string;
+  /** For the resource `other`: the measure of another product. */
+  readonly measure?: string;
   readonly limit: number;
   readonly used: number;
 }
 
-/** A limit that an allocation would exceed. */
+/** A limit that an object would exceed. */
 export interface QuotaRefusal extends QuotaUse {
   readonly asked: number;
   /** More than the limit was asked for, so that waiting does not help unless it is raised. */
@@ -54,28 +32,19 @@ export interface QuotaRefusal extends QuotaUse {
 }
 
 /** The limits of a stored quota, as numbers. */
-export function limitsIn({ gpuMemory, cpu, memory, storage, ...counts }: FleetLimits): QuotaLimits {
-  const amount = (quantity: string | number, scale = 0): number => Number(scaledValue(parseQuantity(quantity), scale));
-  return {
-    ...counts,
-    ...(gpuMemory !== undefined && { gpuMemory: amount(gpuMemory) }),
-    ...(cpu !== undefined && { cpu: amount(cpu, -3) }),
-    ...(memory !== undefined && { memory: amount(memory) }),
-    ...(storage !== undefined && { storage: amount(storage) }),
-  };
+export function limitsIn({ others = {}, ...own }: FleetLimits): QuotaLimits {
+  const numbers = Object.entries({ ...others, ...own }).flatMap(([name, limit]) =>
+    typeof limit === 'object' ? Object.entries(limit).map(([value, most]) => [`${name}/${value}`, most]) : [[name, amountIn(name, limit)]],
+  );
+  return Object.fromEntries(numbers) as QuotaLimits;
+}
+
+function amountIn(name: string, quantity: string | number): number {
+  return Number(scaledValue(parseQuantity(quantity), measures.get(name)?.unit === 'millicores' ? -3 : 0));
 }
 
 /** Both limits hold. */
 export function stricter(one: QuotaLimits, other: QuotaLimits): QuotaLimits {
-  const names = ['allocations', 'gpus', 'gpuMemory', 'cpu', 'memory', 'storage'] as const;
-  const least = (a: number | undefined, b: number | undefined): number | undefined =>
-    a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
-  const numbers = names.map((name) => [name, least(one[name], other[name])] as const).filter(([, value]) => value !== undefined);
-  const models = Object.fromEntries(
-    [...new Set([...Object.keys(one.models ?? {}), ...Object.keys(other.models ?? {})])].map((model) => [
-      model,
-      least(one.models?.[model], other.models?.[model])!,
-    ]),
-  );
-  return { ...Object.fromEntries(numbers), ...(Object.keys(models).length > 0 && { models }) };
+  const least = Object.entries(other).map(([name, limit]) => [name, Math.min(limit, one[name] ?? limit)]);
+  return { ...one, ...Object.fromEntries(least) };
 }

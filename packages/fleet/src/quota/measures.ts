@@ -1,78 +1,53 @@
-import type { QuotaResource } from '@capstan/api';
-import { counted, cpus, gibibytes } from '../words/amounts.ts';
+import { measures, type QuotaResource, quotaResources } from '@capstan/api';
+import { cpus, gibibytes } from '../words/amounts.ts';
 import type { QuotaAmount, QuotaLimits, QuotaUse } from './limits.ts';
 
-/** Sums of what allocations have, or ask for. */
+/** Sums of what objects have, or ask for. */
 export interface Totals {
-  allocations: number;
-  gpus: number;
-  gpuMemory: number;
-  cpu: number;
-  memory: number;
-  storage: number;
-  /** How many allocations and storages are in these sums. */
+  readonly amounts: Map<string, number>;
+  /** How many objects are in these sums. */
   parts: number;
-  readonly models: Map<string, number>;
 }
 
-export const noTotals = (): Totals => ({
-  allocations: 0,
-  gpus: 0,
-  gpuMemory: 0,
-  cpu: 0,
-  memory: 0,
-  storage: 0,
-  parts: 0,
-  models: new Map(),
-});
+export const noTotals = (): Totals => ({ amounts: new Map(), parts: 0 });
 
 export function addTo(totals: Totals, amount: QuotaAmount, sign: 1 | -1): void {
-  const { model, gpus, gpuMemory, cpu, memory, storage = 0, allocations = 1 } = amount;
   totals.parts += sign;
-  totals.allocations += sign * allocations;
-  totals.storage += sign * storage;
-  totals.gpus += sign * gpus;
-  totals.gpuMemory += sign * gpuMemory;
-  totals.cpu += sign * cpu;
-  totals.memory += sign * memory;
-  if (model !== undefined) totals.models.set(model, (totals.models.get(model) ?? 0) + sign * gpus);
+  for (const [name, value] of Object.entries(amount)) totals.amounts.set(name, (totals.amounts.get(name) ?? 0) + sign * value);
 }
 
-/** Something that is limited, with the use of it. Models come first: they say the most. */
+/** The amount of GPUs of one model. */
+export const modelKey = (model: string): string => `models/${model}`;
+
+/** Everything that is limited, with the use of it. Models come first: they say the most. */
 export function usesOf(workspace: string, limits: QuotaLimits, totals: Totals | undefined): QuotaUse[] {
-  const models = Object.entries(limits.models ?? {}).map(([model, limit]) => ({
-    workspace,
-    resource: 'model' as const,
-    model,
-    limit,
-    used: totals?.models.get(model) ?? 0,
-  }));
-  const others = (['gpus', 'gpuMemory', 'cpu', 'memory', 'storage', 'allocations'] as const).flatMap((resource) => {
-    const limit = limits[resource];
-    return limit === undefined ? [] : [{ workspace, resource, limit, used: totals?.[resource] ?? 0 }];
-  });
-  return [...models, ...others];
+  const uses = Object.entries(limits).map(([key, limit]) => ({ workspace, ...subjectOf(key), limit, used: totals?.amounts.get(key) ?? 0 }));
+  return uses.toSorted((one, other) => order.indexOf(one.resource) - order.indexOf(other.resource));
 }
 
-/** How much of the limit an allocation asks for. */
-export function askedOf({ resource, model }: Pick<QuotaUse, 'resource' | 'model'>, asked: QuotaAmount): number {
-  if (resource === 'allocations') return asked.allocations ?? 1;
-  if (resource === 'storage') return asked.storage ?? 0;
-  if (resource === 'model') return asked.model === model ? asked.gpus : 0;
-  return asked[resource];
+const order: readonly QuotaResource[] = ['model', 'gpus', 'gpuMemory', 'cpu', 'memory', 'storage', 'allocations', 'other'];
+
+type Subject = Pick<QuotaUse, 'resource' | 'model' | 'measure'>;
+
+const named: ReadonlySet<string> = new Set(quotaResources);
+
+function subjectOf(key: string): Subject {
+  if (key.startsWith(modelKey(''))) return { resource: 'model', model: key.slice(modelKey('').length) };
+  return named.has(key) ? { resource: key as QuotaResource } : { resource: 'other', measure: key };
+}
+
+/** How much of a limit is asked for. */
+export function askedOf({ resource, model = '', measure = '' }: Subject, asked: QuotaAmount): number {
+  return asked[resource === 'model' ? modelKey(model) : resource === 'other' ? measure : resource] ?? 0;
 }
 
 /** `8 H100`, `640 GiB of GPU memory`. */
-export function quotaWords({ resource, model }: Pick<QuotaUse, 'resource' | 'model'>, amount: number): string {
-  return words[resource](amount, model ?? '');
+export function quotaWords({ resource, model, measure }: Subject, amount: number): string {
+  if (resource === 'model') return `${amount} ${model ?? ''}`;
+  const name = resource === 'other' ? (measure ?? '') : resource;
+  const declared = measures.get(name);
+  if (declared === undefined) return `${amount} ${name}`;
+  if (declared.unit === 'millicores') return cpus(amount);
+  if (declared.unit === 'bytes') return `${gibibytes(amount)} of ${declared.of}`;
+  return `${amount} ${declared.words[amount === 1 ? 0 : 1]}`;
 }
-
-const words: Readonly<Record<QuotaResource, (amount: number, model: string) => string>> = {
-  allocations: (amount) => counted(amount, 'allocation'),
-  model: (amount, model) => `${amount} ${model}`,
-  gpus: (amount) => counted(amount, 'GPU'),
-  gpuMemory: (amount) => `${gibibytes(amount)} of GPU memory`,
-  cpu: (amount) => cpus(amount),
-  memory: (amount) => `${gibibytes(amount)} of memory`,
-  storage: (amount) => `${gibibytes(amount)} of storage`,
-};

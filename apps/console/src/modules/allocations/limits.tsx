@@ -6,7 +6,7 @@ import { useLiveObject } from '../live/use-live.ts';
 import { FollowedView } from '../problems/views.tsx';
 
 /** An amount of a limit, as people say it. */
-export function limitWords({ resource, model }: Pick<UsedLimit, 'resource' | 'model'>, amount: number): string {
+export function limitWords({ resource, model, measure }: Pick<UsedLimit, 'resource' | 'model' | 'measure'>, amount: number): string {
   switch (resource) {
     case 'allocations':
       return count(amount, 'allocation');
@@ -20,12 +20,14 @@ export function limitWords({ resource, model }: Pick<UsedLimit, 'resource' | 'mo
       return bytes(amount);
     case 'cpu':
       return cores(amount);
+    case 'other':
+      return `${amount.toLocaleString('en')} ${measure}`;
   }
 }
 
 /** Counts need their noun only once: `3 of 8 GPUs`. */
 const usedWords = (limit: UsedLimit): string =>
-  ['allocations', 'gpus', 'model'].includes(limit.resource) ? limit.used.toLocaleString('en') : limitWords(limit, limit.used);
+  ['allocations', 'gpus', 'model', 'other'].includes(limit.resource) ? limit.used.toLocaleString('en') : limitWords(limit, limit.used);
 
 const names: Readonly<Record<UsedLimit['resource'], string>> = {
   allocations: 'Allocations',
@@ -35,6 +37,7 @@ const names: Readonly<Record<UsedLimit['resource'], string>> = {
   cpu: 'Cores',
   memory: 'Memory',
   storage: 'Storage',
+  other: 'Other',
 };
 
 /** The limits that hold for a workspace, with their use. Nothing if there are none. */

@@ -5,6 +5,7 @@ test.each([
   { gpus: 8 },
   { gpus: 0, allocations: 3 },
   { models: { H100: 8, H200: 4 } },
+  { gpus: 8, others: { noteWords: '100k' } },
   { storage: '10Ti', gpuMemory: '640Gi', cpu: '64', memory: '1Ti' },
 ])('the limits %j are the same after a person looked at them', (limits) => expect(limitsIn(draftOf(limits))).toEqual(limits));
 

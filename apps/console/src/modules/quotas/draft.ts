@@ -11,11 +11,13 @@ export interface QuotaDraft extends Readonly<Record<AmountField, string>> {
   readonly allocations: number | string;
   /** `H100=8, H200=4`. */
   readonly models: string;
+  /** Kept as they are. */
+  readonly others: FleetLimits['others'];
 }
 
 const amountFields: readonly AmountField[] = ['storage', 'gpuMemory', 'cpu', 'memory'];
 
-export function draftOf({ gpus, allocations, models = {}, storage, gpuMemory, cpu, memory }: FleetLimits): QuotaDraft {
+export function draftOf({ gpus, allocations, models = {}, storage, gpuMemory, cpu, memory, others }: FleetLimits): QuotaDraft {
   const text = (amount: string | number | undefined): string => String(amount ?? '');
   return {
     gpus: gpus ?? '',
@@ -27,11 +29,12 @@ export function draftOf({ gpus, allocations, models = {}, storage, gpuMemory, cp
     gpuMemory: text(gpuMemory),
     cpu: text(cpu),
     memory: text(memory),
+    others,
   };
 }
 
 /** The limits of a draft; undefined if there are none, or if something is wrong. The server has the last word. */
-export function limitsIn({ gpus, allocations, models: modelText, ...draft }: QuotaDraft): FleetLimits | undefined {
+export function limitsIn({ gpus, allocations, models: modelText, others, ...draft }: QuotaDraft): FleetLimits | undefined {
   const models = modelsIn(modelText);
   const given = amountFields.filter((field) => draft[field] !== '');
   if (models === undefined || !given.every((field) => isQuantity(draft[field]))) return undefined;
@@ -40,6 +43,7 @@ export function limitsIn({ gpus, allocations, models: modelText, ...draft }: Quo
     ...(gpus !== '' && { gpus: Number(gpus) }),
     ...(allocations !== '' && { allocations: Number(allocations) }),
     ...(Object.keys(models).length > 0 && { models }),
+    ...(others !== undefined && { others }),
   };
   return Object.keys(limits).length === 0 ? undefined : limits;
 }

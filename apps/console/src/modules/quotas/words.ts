@@ -1,7 +1,7 @@
 import type { FleetLimits, FleetQuota } from '@capstan/api';
 
 /** The limits of a quota in few words: `8 H100, 3 allocations`. */
-export function limitsWords({ allocations, gpus, models = {}, gpuMemory, cpu, memory, storage }: FleetLimits): string {
+export function limitsWords({ allocations, gpus, models = {}, gpuMemory, cpu, memory, storage, others = {} }: FleetLimits): string {
   const parts = [
     gpus === undefined ? undefined : `${gpus} GPUs`,
     ...Object.entries(models).map(([model, amount]) => `${amount} ${model}`),
@@ -10,6 +10,7 @@ export function limitsWords({ allocations, gpus, models = {}, gpuMemory, cpu, me
     memory === undefined ? undefined : `${memory} of memory`,
     storage === undefined ? undefined : `${storage} of storage`,
     allocations === undefined ? undefined : `${allocations} allocations`,
+    ...Object.entries(others).map(([measure, amount]) => `${amount} ${measure}`),
   ];
   return parts.filter((part) => part !== undefined).join(', ');
 }
