@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { chmod, lstat, mkdir, open, readFile, rename, rm, statfs } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isObject } from '@capstan/machinery';
 
@@ -41,13 +40,12 @@ export async function openSecretStore(stateDirectory: string, candidates = usual
 async function ensureOwn(path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 }).catch(ignoreExisting);
   const found = await lstat(path);
-  if (!found.isDirectory() || found.uid !== userInfo().uid) throw new Error(`${path} belongs to somebody else`);
+  if (!found.isDirectory() || found.uid !== process.getuid!()) throw new Error(`${path} belongs to somebody else`);
   await chmod(path, 0o700);
 }
 
 function usualFolders(): string[] {
-  const { uid } = userInfo();
-  return ['/run/capstan', `/dev/shm/capstan-${uid}`];
+  return ['/run/capstan', `/dev/shm/capstan-${process.getuid!()}`];
 }
 
 class FileSecrets implements SecretStore {

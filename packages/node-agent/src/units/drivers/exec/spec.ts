@@ -15,13 +15,22 @@ export interface SpecOptions {
   readonly processes: number;
 }
 
+/** Users of containers often have a number only. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
+}
+
 /** The instructions for the launcher of a unit. They go through a pipe, because they contain secrets. */
 export async function specOf(room: UnitRoom, options: SpecOptions & { readonly isIsolated: boolean }): Promise<Pair[]> {
   const { isIsolated } = options;
   if (!isIsolated && room.mounts.length > 0)
     throw new UnitProblem('StorageUnavailable', 'an agent that cannot isolate units cannot mount storages either', { isFinal: true });
   const home = isIsolated ? unitHome : homedir();
-  const environment = environmentOf(room, home, isIsolated ? 'unit' : userInfo().username);
+  const environment = environmentOf(room, home, isIsolated ? 'unit' : userName());
   const pairs: Pair[] = [
     ['architecture', process.arch],
     ['isolated', isIsolated ? 1 : 0],
