@@ -30,16 +30,19 @@ export async function usageOf(groups: BoxGroups): Promise<RoomUsage | undefined>
   return cpuSeconds === undefined ? undefined : { cpuSeconds, memoryBytes: Number(memory ?? 0) };
 }
 
-/** Whether the kernel has ended a process of the group for its use of memory. Not every version of conmon notices, and the group stays for a while. */
-export async function ranOutOfMemory(groups: BoxGroups): Promise<boolean> {
+/** Whether the kernel has ended a process of the group for its use of memory. Not every version of conmon notices. Undefined if the group is gone. */
+export async function ranOutOfMemory(groups: BoxGroups): Promise<boolean | undefined> {
   const text = (await readText(join(groups.memory, 'memory.events'))) ?? (await readText(join(groups.memory, 'memory.oom_control')));
-  return (numberIn(text, /^oom_kill (\d+)/m, 1) ?? 0) > 0;
+  return text === undefined ? undefined : (numberIn(text, /^oom_kill (\d+)/m, 1) ?? 0) > 0;
 }
 
 function numberIn(text: string | undefined, pattern: RegExp, unit: number): number | undefined {
   const found = text === undefined ? undefined : pattern.exec(text)?.[1];
   return found === undefined ? undefined : Number(found) / unit;
 }
+
+/** As the kernel names it in its messages. */
+export const memoryGroupName = ({ memory }: BoxGroups): string => memory.replace(top, '').replace(/^\/memory(?=\/)/, '');
 
 async function readText(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch(() => undefined);

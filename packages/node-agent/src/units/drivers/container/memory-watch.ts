@@ -1,4 +1,5 @@
-import { ranOutOfMemory } from './cgroups.ts';
+import { hasKilledIn } from '../../../kernel/memory-kills.ts';
+import { memoryGroupName, ranOutOfMemory } from './cgroups.ts';
 import { readRecord, writeRecord } from './records.ts';
 
 /**
@@ -40,5 +41,6 @@ async function note(folder: string): Promise<void> {
 
 async function hasRunOutNow(folder: string): Promise<boolean> {
   const groups = (await readRecord(folder, 'started'))?.groups;
-  return groups !== undefined && ranOutOfMemory(groups);
+  if (groups === undefined) return false;
+  return (await ranOutOfMemory(groups)) ?? hasKilledIn(memoryGroupName(groups));
 }
