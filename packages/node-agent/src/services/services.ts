@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff, type BackoffOptions, sameJson } from '@capstan/machinery';
@@ -36,6 +36,9 @@ const healthyAfter = 30_000;
 const outputLimit = 16 << 20;
 /** How many earlier runs of a service may have left processes. */
 const mostRuns = 16;
+/** The name of a file tells whether its service is to run, or is being stopped: renaming it needs no space on the disk. */
+const keptExtension = '.json';
+const stoppingExtension = '.stopping';
 
 interface Kept {
   readonly stored: Stored;
@@ -52,12 +55,16 @@ export class Services implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Continues with all services that are stored. */
+  /** Continues with all services that are stored. One that was being stopped is not started again, and its processes end with the next stop. */
   async resume(): Promise<void> {
-    const files = await readdir(this.#options.directory).catch(() => []);
-    for (const file of files.filter((one) => one.endsWith('.json'))) {
-      const name = file.slice(0, -'.json'.length);
-      this.#keep(name, JSON.parse(await readFile(this.#file(name), 'utf8')) as Stored);
+    const { directory } = this.#options;
+    for (const file of await readdir(directory).catch(() => [])) {
+      const extension = [keptExtension, stoppingExtension].find((one) => file.endsWith(one));
+      if (extension === undefined) continue;
+      const stored = JSON.parse(await readFile(join(directory, file), 'utf8')) as Stored;
+      const name = file.slice(0, -extension.length);
+      if (extension === keptExtension) this.#keep(name, stored);
+      else this.#kept.set(name, { stored, stop: aborted(), ended: Promise.resolve() });
     }
   }
 
@@ -65,6 +72,8 @@ export class Services implements AsyncDisposable {
   async is(name: string, spec: ServiceSpec | undefined): Promise<boolean> {
     const kept = this.#kept.get(name);
     if (kept === undefined || spec === undefined) return kept === spec;
+    // It is being stopped.
+    if (kept.stop.signal.aborted) return false;
     const { version: _, ...present } = kept.stored;
     return sameJson(present, spec) && (await this.#running(name, kept.stored)) !== undefined;
   }
@@ -92,7 +101,7 @@ export class Services implements AsyncDisposable {
   async stop(name: string): Promise<void> {
     const kept = this.#kept.get(name);
     if (kept === undefined) return;
-    await rm(this.#file(name), { force: true });
+    await rename(this.#file(name), this.#file(name, stoppingExtension)).catch(ignoreMissing);
     kept.stop.abort();
     await kept.ended;
     const { processes } = this.#options;
@@ -100,7 +109,8 @@ export class Services implements AsyncDisposable {
       await processes.kill(id, grace);
       await processes.forget(id);
     }
-    // Not before: if processes remain, it has not been stopped.
+    // Not before: if processes remain, it has not been stopped, and an agent that ends meanwhile leaves the rest to the next one.
+    await rm(this.#file(name, stoppingExtension), { force: true });
     this.#kept.delete(name);
   }
 
@@ -180,9 +190,20 @@ export class Services implements AsyncDisposable {
     return (await this.#options.processes.list()).filter((id) => id.startsWith(prefix) && /^\d+$/.test(id.slice(prefix.length)));
   }
 
-  #file(name: string): string {
-    return join(this.#options.directory, `${name}.json`);
+  #file(name: string, extension = keptExtension): string {
+    return join(this.#options.directory, `${name}${extension}`);
   }
+}
+
+function aborted(): AbortController {
+  const controller = new AbortController();
+  controller.abort();
+  return controller;
+}
+
+/** It has been renamed before. */
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
 }
 
 const numberOf = (id: string): number => Number(id.split('-').at(-1));

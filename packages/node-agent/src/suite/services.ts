@@ -126,6 +126,40 @@ export function serviceSuite({ directory, processes }: { readonly directory: str
     expect(await running()).toEqual([]);
   });
 
+  test('a service that is being stopped when the agent ends is stopped by the next agent, and not started again', async () => {
+    const spec = shell(`echo x >> ${directory}/halted; exec sleep 600`);
+    const killing = Promise.withResolvers<void>();
+    // As if the agent were killed before the processes have ended.
+    const interrupted: ProcessDriver = {
+      name: processes.name,
+      start: (one) => processes.start(one),
+      find: (id) => processes.find(id),
+      output: (id) => processes.output(id),
+      kill: () => {
+        killing.resolve();
+        return new Promise(() => {});
+      },
+      forget: (id) => processes.forget(id),
+      list: () => processes.list(),
+    };
+    const options = { directory: join(directory, 'halted-services'), backoff: { base: 10, max: 20 }, interval: 20, log: () => {} };
+    const first = new Services({ ...options, processes: interrupted });
+    await first.ensure('halted', spec);
+    await vi.waitFor(() => expect(marks('halted')).toBe(1), patience);
+    void first.stop('halted');
+    await killing.promise;
+    await using next = new Services({ ...options, processes });
+    await next.resume();
+    expect(await next.is('halted', undefined)).toBe(false);
+    expect(await next.is('halted', spec)).toBe(false);
+    await next.stop('halted');
+    expect(await running()).toEqual([]);
+    expect(marks('halted')).toBe(1);
+    await using last = new Services({ ...options, processes });
+    await last.resume();
+    expect(await last.is('halted', undefined)).toBe(true);
+  });
+
   test('processes of a service stay when it ends, if it is made for that, and end when it is stopped', async () => {
     await using services = newServices();
     const [job, main] = [join(directory, 'job'), join(directory, 'main')];

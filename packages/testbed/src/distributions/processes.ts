@@ -37,6 +37,8 @@ export class Processes {
   async end(): Promise<void> {
     this.#isEnding = true;
     for (const child of [...this.#running.values()].reverse()) {
+      // Everything may have been asked to end at once.
+      if (child.exitCode !== null || child.signalCode !== null) continue;
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
       const timer = setTimeout(() => child.kill('SIGKILL'), 3_000);
