@@ -4,7 +4,7 @@ import type { Fault } from './faults.ts';
 import type { World } from './world.ts';
 
 /** The operations, in the order of the tables. */
-export const operations = ['deploy', 'change', 'snapshot', 'restore', 'repair', 'decommission'] as const;
+export const operations = ['deploy', 'change', 'snapshot', 'restore', 'repair', 'add', 'remove', 'decommission'] as const;
 export type Operation = (typeof operations)[number];
 
 export interface PlannedStep {
@@ -55,24 +55,24 @@ export async function runCell(world: World, step: PlannedStep, fault: Fault): Pr
   const name = `i${++count}`;
   const hold = `hold-${step.name}`;
   const watched = new Watched();
-  const isRunning = async (): Promise<true | undefined> => (await world.find(name))?.status?.state === 'running' || undefined;
+  const isRunning = async (): Promise<true | undefined> => (await world.tenant.find(name))?.status?.state === 'running' || undefined;
   fault.prepare?.(world, step.name);
-  world.set(hold);
+  world.marks.set(hold);
   await world.create(name, { text: 'one', ...(fault.deadline !== undefined && { deadline: fault.deadline }) });
   if (step.operation !== 'deploy') await eventually('it is deployed', isRunning);
-  if (step.operation === 'change') await world.instances().patch(name, { type: 'merge', patch: { spec: { parameters: { text: 'two' } } } });
-  if (step.operation === 'decommission') await world.instances().delete(name);
+  if (step.operation === 'change') await world.tenant.change(name, { parameters: { text: 'two' } });
+  if (step.operation === 'decommission') await world.tenant.instances().delete(name);
   await eventually(`${step.name} begins`, async () => world.begun(name, step.name) > 0 || undefined);
   await fault.inject(world);
   const said = await lookAt(world, name);
   if (said !== undefined) watched.see(said);
   if (fault.deadline !== undefined)
     await eventually('the step is ended', async () => {
-      const instance = await world.find(name);
+      const instance = await world.tenant.find(name);
       if (instance !== undefined) watched.see(instance);
       return watched.reasons.size > 0 || undefined;
     });
-  world.unset(hold);
+  world.marks.unset(hold);
   await fault.recover(world, step.name);
   const outcome = await ending(world, { name, step, watched, within: fault.patience ?? 90_000 });
   const begun = world.begun(name, step.name);
@@ -95,7 +95,7 @@ export async function runCell(world: World, step: PlannedStep, fault: Fault): Pr
 
 async function lookAt(world: World, name: string): Promise<AppInstance | undefined> {
   try {
-    return await world.find(name);
+    return await world.tenant.find(name);
   } catch {
     return undefined;
   }
@@ -113,10 +113,7 @@ interface Run {
 async function ending(world: World, run: Run): Promise<Cell['outcome']> {
   const first = await settled(world, run);
   if (first !== 'failed') return first;
-  await eventually('the retry', async () => {
-    await world.ask(run.name, 'retry');
-    return true;
-  });
+  await world.tenant.ask(run.name, 'retry');
   const second = await settled(world, { ...run, isAgain: true });
   return second === 'completed' ? 'completed by retry' : second === 'failed' ? 'stuck' : second;
 }
@@ -129,7 +126,7 @@ async function settled(
     return await eventually(
       'an end',
       async () => {
-        const instance = await world.find(name);
+        const instance = await world.tenant.find(name);
         if (instance === undefined) return 'completed';
         watched.see(instance);
         const { type, state } = instance.status?.lastOperation ?? {};
@@ -147,8 +144,8 @@ async function settled(
 /** Every instance can be deleted, whatever happened to it. */
 async function removal(world: World, name: string): Promise<boolean> {
   const isGone = async (): Promise<true | undefined> => {
-    if ((await world.find(name)) === undefined) return true;
-    await world.instances().delete(name);
+    if ((await world.tenant.find(name)) === undefined) return true;
+    await world.tenant.instances().delete(name);
     return undefined;
   };
   try {

@@ -5,40 +5,51 @@ import type { Cell, Operation } from './cell.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 import { eventually } from './eventually.ts';
 import { type CommonFault, commonFaults } from './faults.ts';
-import type { NodeWorld } from './node-world.ts';
+import type { Machine } from './machine.ts';
+import type { Action } from './tenant.ts';
 
 export interface ClusterFault extends Omit<CommonFault, 'inject' | 'recover'> {
-  /** Before the deployment begins. */
-  readonly prepare?: (world: ClusterWorld) => void;
+  /** Before an operation begins. */
+  readonly prepare?: (world: ClusterWorld, operation: Operation) => void;
   /** Whether it can happen in this step; in every one if absent. */
-  readonly concerns?: (step: string) => boolean;
-  readonly inject: (world: ClusterWorld, instance: string) => Promise<void>;
-  readonly recover: (world: ClusterWorld) => Promise<void>;
+  readonly concerns?: (operation: Operation, step: string) => boolean;
+  readonly inject: (place: FaultPlace) => Promise<void>;
+  readonly recover: (machine: Machine) => Promise<void>;
+}
+
+/** Where a fault happens: on the machine of a step. */
+export interface FaultPlace {
+  readonly world: ClusterWorld;
+  readonly machine: Machine;
+  readonly instance: string;
 }
 
 const nothing = async (): Promise<void> => {};
 
 /** The faults that every step of a cluster meets. */
 export const clusterFaults: readonly ClusterFault[] = [
-  ...commonFaults.map((fault): ClusterFault => ({ ...fault, inject: (world: NodeWorld) => fault.inject(world) })),
-  { name: 'service killed', inject: (world) => world.killService(), recover: nothing },
+  ...commonFaults.map((fault): ClusterFault => ({ ...fault, inject: ({ machine }) => fault.inject(machine) })),
+  { name: 'service killed', inject: ({ world, machine }) => world.killService(machine), recover: nothing },
   wrongChecksum(),
 ];
 
 function wrongChecksum(): ClusterFault {
   /** The sizes of the files before. */
   const sizes = new Map<string, number>();
+  // A repair finds the right files on the node.
+  const fetching: readonly Operation[] = ['deploy', 'add'];
   return {
     name: 'wrong checksum of artifacts',
-    prepare(world) {
+    prepare(world, operation) {
+      if (!fetching.includes(operation)) return;
       for (const file of world.artifactFiles) {
         sizes.set(file, statSync(file).size);
         appendFileSync(file, 'x');
       }
     },
-    concerns: (step) => step.startsWith('deploy: fetch'),
-    async inject(world, instance) {
-      await eventually('an error', async () => ((await world.find(instance))?.status?.lastErrors ?? []).length > 0 || undefined);
+    concerns: (operation, step) => fetching.includes(operation) && step.startsWith('fetch'),
+    async inject({ world, instance }) {
+      await eventually('an error', async () => ((await world.tenant.find(instance))?.status?.lastErrors ?? []).length > 0 || undefined);
     },
     async recover() {
       for (const [file, size] of sizes) truncateSync(file, size);
@@ -54,101 +65,120 @@ let count = 0;
 /** What people do with a cluster between its deployment and its removal. */
 const inBetween = ['snapshot', 'restore', 'repair'] as const;
 
-/** Deploys a cluster, operates and removes it. The fault happens in each of its steps, one after the other. */
-export async function runColumn(world: ClusterWorld, fault: ClusterFault, report: (line: string) => void): Promise<Cell[]> {
+export interface ColumnOptions {
+  readonly report: (line: string) => void;
+  readonly isChosen: (operation: Operation) => boolean;
+}
+
+/** Deploys a cluster, operates and removes it. The fault happens in each step of the chosen operations, one after the other. */
+export async function runColumn(world: ClusterWorld, fault: ClusterFault, { report, isChosen }: ColumnOptions): Promise<Cell[]> {
   const name = `c${++count}`;
-  fault.prepare?.(world);
-  await world.deploy(name);
-  const run = new Run(world, { instance: name, fault, report });
-  await run.follow('deploy');
   const wrong: string[] = [];
-  if (!(await isEventually(() => world.isReady()))) wrong.push('the node of the cluster is not ready after the deployment');
+  const cells: Cell[] = [];
+  const run = async (type: Operation, begin: () => Promise<void>, nodes = 1): Promise<void> => {
+    const after = await world.tenant.lastSequence(name);
+    const faulty = new FaultyOperation(world, { instance: name, type, after, report, ...(isChosen(type) && { fault }) });
+    if (isChosen(type)) fault.prepare?.(world, type);
+    await begin();
+    await faulty.follow();
+    cells.push(...faulty.cells());
+    if (type !== 'decommission' && !(await isEventually(() => world.isReady(nodes)))) wrong.push(`not all nodes are ready after ${type}`);
+  };
+  await run('deploy', () => world.deploy(name));
   for (const type of inBetween) {
+    if (!isChosen(type) && !(type === 'snapshot' && isChosen('restore'))) continue;
     // Each is possible once the platform has seen what it needs, such as a snapshot to go back to.
-    const action = await eventually(type, () => world.actionOf(name, type)).catch(() => undefined);
-    if (action === undefined) {
-      wrong.push(`${type} has not become possible`);
-      continue;
-    }
-    await world.ask(name, type, action);
-    await run.follow(type);
-    if (!(await isEventually(() => world.isReady()))) wrong.push(`the node of the cluster is not ready after ${type}`);
+    const action = await eventually(type, () => actionOf(world, name, type)).catch(() => undefined);
+    if (action === undefined) wrong.push(`${type} has not become possible`);
+    else await run(type, () => world.tenant.ask(name, type, action));
   }
-  await eventually('the deletion', () => world.instances().delete(name));
-  await run.follow('decommission');
-  if (!(await isEventually(async () => (await world.find(name)) === undefined))) wrong.push('the instance cannot be deleted');
-  const { items } = await world.operations().list();
+  if (isChosen('add') || isChosen('remove')) {
+    await run('add', () => world.place(name, { hasAgent: true }), 2);
+    await run('remove', () => world.place(name, { hasAgent: false }));
+  }
+  await run('decommission', () => world.tenant.delete(name));
+  if (!(await isEventually(async () => (await world.tenant.find(name)) === undefined))) wrong.push('the instance cannot be deleted');
+  const { items } = await eventually('the operations', () => world.tenant.operations().list());
   const residues = items.filter(({ spec }) => spec.instance === name).flatMap(({ status }) => status?.residues ?? []);
   for (const residue of residues) wrong.push(`left behind: ${residue.name}: ${residue.message}`);
   const owners = await eventually('the bookings', () => world.owners());
   if (owners.length > 1) wrong.push(`the node is booked by ${owners.join(' and ')}`);
-  return run.cells(wrong);
+  // They cannot be blamed on one step.
+  const [first, ...others] = cells;
+  return first === undefined || wrong.length === 0 ? cells : [{ ...first, faults: wrong }, ...others];
+}
+
+/** An operation that is possible now; undefined if it is not. */
+async function actionOf(world: ClusterWorld, instance: string, type: string): Promise<Action | undefined> {
+  const { allowedActions = [], lastOperation } = (await world.tenant.find(instance))?.status ?? {};
+  if (lastOperation?.state !== 'succeeded') return undefined;
+  return allowedActions.find(({ action }) => action === type);
 }
 
 async function isEventually(ask: () => Promise<boolean>): Promise<boolean> {
   return eventually('it', async () => (await ask()) || undefined).catch(() => false);
 }
 
-interface RunOptions {
+interface FaultyOptions {
   readonly instance: string;
-  readonly fault: ClusterFault;
+  readonly type: Operation;
+  /** The operations before it have sequences up to this. */
+  readonly after: number;
+  /** None happens if absent. */
+  readonly fault?: ClusterFault;
   readonly report: (line: string) => void;
 }
 
 type Draft = { -readonly [Key in keyof Cell]: Cell[Key] } & { readonly seen: Set<string> };
 
-class Run {
+/** An operation of an instance that meets a fault in every step. */
+class FaultyOperation {
   readonly #world: ClusterWorld;
-  readonly #options: RunOptions;
+  readonly #options: FaultyOptions;
   readonly #cells = new Map<string, Draft>();
+  #machines: ReadonlyMap<string, Machine> = new Map();
 
-  constructor(world: ClusterWorld, options: RunOptions) {
+  constructor(world: ClusterWorld, options: FaultyOptions) {
     this.#world = world;
     this.#options = options;
   }
 
-  /** Lets the fault happen in each step of an operation when it begins, until the operation is over. */
-  async follow(type: Operation): Promise<void> {
+  /** Lets the fault happen in each step when it begins, until the operation is over. */
+  async follow(): Promise<void> {
     for (const end = Date.now() + deadline; Date.now() < end; ) {
-      const operation = await this.#operation(type);
+      const operation = await this.#operation();
       if (operation === 'gone') return;
       const steps = operation?.status?.steps ?? [];
-      for (const step of steps) this.#see(type, step);
+      for (const step of steps) this.#see(step);
       this.#reasons(operation);
       const { state } = operation?.status ?? {};
       if (state === 'succeeded') return;
       if (state === 'failed' || state === 'needs_intervention') await this.#goOn(state);
-      const fresh = steps.find((step) => step.state === 'running' && !this.#cells.has(keyOf(type, step)));
-      if (fresh !== undefined) await this.#hit(type, fresh);
+      const fresh = steps.find((step) => step.state === 'running' && !this.#cells.has(step.id));
+      if (fresh !== undefined && this.#options.fault !== undefined) await this.#hit(fresh, this.#options.fault);
       else await sleep(interval);
     }
-    for (const cell of this.#cells.values())
-      if (cell.step.operation === type && cell.outcome !== 'completed by retry') cell.outcome = 'stuck';
+    for (const cell of this.#cells.values()) if (cell.outcome !== 'completed by retry') cell.outcome = 'stuck';
   }
 
-  cells(wrong: readonly string[]): Cell[] {
-    const all = [...this.#cells.values()];
-    // They cannot be blamed on one step.
-    if (wrong.length > 0 && all.length > 0) all[0]!.faults = [...wrong];
-    return all.map((one) => {
-      const { seen: _seen, ...cell } = one;
-      return cell;
-    });
+  cells(): Cell[] {
+    return [...this.#cells.values()].map(({ seen: _seen, ...cell }) => cell);
   }
 
-  async #operation(type: string): Promise<AppOperation | 'gone' | undefined> {
+  async #operation(): Promise<AppOperation | 'gone' | undefined> {
+    const { instance, type, after } = this.#options;
+    const { tenant } = this.#world;
     return eventually('the operation', async () => {
-      const found = await this.#world.operation(this.#options.instance, type);
+      const found = await tenant.operation(instance, type === 'add' || type === 'remove' ? 'change' : type, after);
       if (found !== undefined) return found;
-      return type === 'decommission' && (await this.#world.find(this.#options.instance)) === undefined ? 'gone' : undefined;
+      return type === 'decommission' && (await tenant.find(instance)) === undefined ? 'gone' : undefined;
     });
   }
 
-  async #hit(type: Operation, step: AppStep): Promise<void> {
-    const { fault, instance, report } = this.#options;
-    const key = keyOf(type, step);
-    const name = key.slice(type.length + 2);
-    this.#cells.set(key, {
+  async #hit(step: AppStep, fault: ClusterFault): Promise<void> {
+    const { instance, type, report } = this.#options;
+    const name = nameOf(step);
+    const cell: Draft = {
       step: { operation: type, name },
       fault: fault.name,
       outcome: 'completed',
@@ -157,32 +187,29 @@ class Run {
       attempts: 1,
       faults: [],
       seen: new Set(),
-    });
-    if (fault.concerns?.(key) === false) {
-      this.#cells.get(key)!.outcome = 'does not apply';
+    };
+    this.#cells.set(step.id, cell);
+    if (fault.concerns?.(type, name) === false) {
+      cell.outcome = 'does not apply';
       return;
     }
-    report(`${key}: ${fault.name}`);
-    await fault.inject(this.#world, instance);
-    const said = await this.#world.find(instance).catch(() => undefined);
-    if (said?.status?.message?.includes('silent') === true) this.#cells.get(key)!.seen.add('waits for the silent node');
-    await fault.recover(this.#world);
+    report(`${type}: ${name}: ${fault.name}`);
+    if (this.#machines.size === 0) this.#machines = await this.#world.machines();
+    const machine = this.#machines.get(step.member ?? '') ?? this.#world.machine;
+    await fault.inject({ world: this.#world, machine, instance });
+    const said = await this.#world.tenant.find(instance).catch(() => undefined);
+    if (said?.status?.message?.includes('silent') === true) cell.seen.add('waits for the silent node');
+    await fault.recover(machine);
   }
 
-  #see(type: Operation, step: AppStep): void {
-    const cell = this.#cells.get(keyOf(type, step));
+  #see(step: AppStep): void {
+    const cell = this.#cells.get(step.id);
     if (cell === undefined) return;
     cell.attempts = cell.begun = Math.max(cell.attempts, step.attempts ?? 1);
   }
 
   #reasons(operation: AppOperation | undefined): void {
-    for (const { code, step } of operation?.status?.errors ?? []) {
-      const found = operation?.status?.steps?.find(({ id }) => id === step);
-      const cell = found && this.#cells.get(keyOf(operation!.spec.type, found));
-      if (cell === undefined) continue;
-      cell.seen.add(code);
-      cell.reasons = [...cell.seen];
-    }
+    for (const { code, step } of operation?.status?.errors ?? []) this.#cells.get(step ?? '')?.seen.add(code);
     for (const cell of this.#cells.values()) cell.reasons = [...cell.seen];
   }
 
@@ -191,16 +218,14 @@ class Run {
     const { instance, report } = this.#options;
     const last = [...this.#cells.values()].at(-1);
     if (last !== undefined) last.outcome = state === 'failed' ? 'completed by retry' : 'completed by resume';
-    report(`${instance} is ${state}: ${(await this.#world.find(instance))?.status?.message}`);
-    await this.#world.ask(instance, state === 'failed' ? 'retry' : 'resume');
+    report(`${instance} is ${state}: ${(await this.#world.tenant.find(instance))?.status?.message}`);
+    await this.#world.tenant.ask(instance, state === 'failed' ? 'retry' : 'resume');
     await eventually('it goes on', async () => {
-      const now = (await this.#world.find(instance))?.status?.lastOperation?.state;
+      const now = (await this.#world.tenant.find(instance))?.status?.lastOperation?.state;
       return now !== state || undefined;
     });
   }
 }
 
-/** `deploy: fetch-2`: steps of different members and versions have the same key. */
-function keyOf(type: string, { id, member = '' }: AppStep): string {
-  return `${type}: ${id.replace(`-${member}`, '')}`;
-}
+/** `fetch-2`: steps of different members and versions have the same name. */
+const nameOf = ({ id, member = '' }: AppStep): string => id.replace(`-${member}`, '');

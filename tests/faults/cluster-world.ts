@@ -1,14 +1,16 @@
-import { type App, type AppOperation, appKind } from '@capstan/api';
+import { type App, appKind } from '@capstan/api';
 import {
   buildRelease,
   distributionEnvironment,
   distributionProblem,
+  type Host,
   HostNetwork,
   prepareHost,
   type Release,
   temporaryDirectory,
 } from '@capstan/testbed';
 import { eventually } from './eventually.ts';
+import { Machine } from './machine.ts';
 import { allocation, NodeWorld } from './node-world.ts';
 
 export type Program = 'k3s' | 'rke2';
@@ -16,18 +18,29 @@ export type Program = 'k3s' | 'rke2';
 /** Why no cluster can be deployed here; undefined if one can. */
 export const clusterProblem = async (): Promise<string | undefined> => (await HostNetwork.problem()) ?? (await distributionProblem());
 
-/** A platform with one node, on which clusters of k3s or RKE2 with one server are deployed. */
+/** The allocation of the machine that joins as an agent and leaves again. */
+const second = 'second';
+
+/** A platform with two nodes, on which clusters of k3s or RKE2 with one server are deployed. */
 export class ClusterWorld extends NodeWorld {
   #program: Program = 'k3s';
+  #second: Machine | undefined;
   /** SHA-256 of the artifacts of the version. */
   #artifacts: readonly string[] = [];
 
   static async start(program: Program, { clock }: { readonly clock: boolean }): Promise<ClusterWorld> {
     const environment = await distributionEnvironment();
-    const parts = await NodeWorld.parts({ clock, environment }, async (host, rest) => void rest.use(await prepareHost(host)));
+    let groups: AsyncDisposableStack | undefined;
+    const prepare = async (host: Host): Promise<void> => void groups!.use(await prepareHost(host));
+    const parts = await NodeWorld.parts({ clock, environment }, async (host, rest) => {
+      groups = rest;
+      await prepare(host);
+    });
     try {
       const world = new ClusterWorld(parts);
       world.#program = program;
+      world.#second = await Machine.start(parts.plane, { name: 'n2', clock, environment, prepare });
+      await parts.plane.order(second);
       const directory = parts.owned.use(temporaryDirectory('release'));
       await world.#addVersion(await buildRelease(program, directory.path));
       return world;
@@ -54,26 +67,33 @@ export class ClusterWorld extends NodeWorld {
   }
 
   deploy(name: string): Promise<void> {
-    return this.createInstance(name, { app: this.#program, placement: { server_allocation_id: allocation } });
+    return this.tenant.create(name, { app: this.#program, placement: { server_allocation_id: allocation } });
   }
 
-  /** The last operation of a type; undefined if there is none. */
-  async operation(instance: string, type: string): Promise<AppOperation | undefined> {
-    const { items } = await this.operations().list();
-    return items.findLast(({ spec }) => spec.instance === instance && spec.type === type);
+  /** Changes whether the second machine is an agent of the cluster. */
+  place(name: string, { hasAgent }: { readonly hasAgent: boolean }): Promise<void> {
+    return this.tenant.change(name, { placement: { agent_allocation_ids: hasAgent ? [second] : [] } });
   }
 
-  /** kill -9 of the program of the cluster, if it runs. */
-  async killService(): Promise<void> {
-    const { stdout } = await this.host.run(['pgrep', '-of', `^/usr/local/bin/${this.#program} server`]);
-    if (stdout.trim() !== '') await this.host.kill(Number(stdout));
+  /** The machine of each member. */
+  async machines(): Promise<ReadonlyMap<string, Machine>> {
+    const found = [...(await this.tenant.allocations())];
+    return new Map(found.map(([member, name]) => [member, name === second ? this.#second! : this.machine]));
   }
 
-  /** Whether the node of the cluster is ready, as the cluster itself says. */
-  async isReady(): Promise<boolean> {
+  /** kill -9 of the program of the cluster, if it runs on a machine. */
+  async killService({ host }: Machine): Promise<void> {
+    const { stdout } = await host.run(['pgrep', '-of', `^/usr/local/bin/${this.#program} (server|agent)`]);
+    if (stdout.trim() !== '') await host.kill(Number(stdout));
+  }
+
+  /** Whether the cluster has so many nodes, and all of them are ready, as it says itself. */
+  async isReady(nodes: number): Promise<boolean> {
     const admin = ['--kubeconfig', `/etc/rancher/${this.#program}/${this.#program}.yaml`];
     const template = 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}';
-    const { stdout } = await this.host.run([this.#program, 'kubectl', ...admin, 'get', 'nodes', '-o', template], { timeout: 20_000 });
-    return stdout.trim() === 'True';
+    const { stdout } = await this.machine.host.run([this.#program, 'kubectl', ...admin, 'get', 'nodes', '-o', template], {
+      timeout: 20_000,
+    });
+    return stdout.trim() === Array(nodes).fill('True').join(' ');
   }
 }

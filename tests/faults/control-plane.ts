@@ -15,6 +15,11 @@ platformControllers:
   nodes: { silentSeconds: ${silent} }
 `;
 
+interface Allocated {
+  readonly metadata: { readonly name: string };
+  readonly status: { readonly parts: readonly { readonly node: string }[] };
+}
+
 /** `capstan up` in a network of its own, with a project of a tenant. It can be killed, as a whole or in part. */
 export class ControlPlane implements AsyncDisposable {
   readonly network: HostNetwork;
@@ -114,6 +119,13 @@ export class ControlPlane implements AsyncDisposable {
     const { code, stdout, stderr } = await this.network.run([process.execPath, capstanProgram, ...args], { timeout: 60_000, environment });
     if (code !== 0) throw new Error(`capstan ${args.join(' ')}: ${stderr}`);
     return stdout.trim();
+  }
+
+  /** Orders a node for the tenant. Returns its name. */
+  async order(allocation: string): Promise<string> {
+    await this.run('allocation', 'create', allocation, '--offering', 'machine', '--watch');
+    const { items } = JSON.parse(await this.run('allocation', 'list', '-o', 'json')) as { items: readonly Allocated[] };
+    return items.find(({ metadata }) => metadata.name === allocation)!.status.parts[0]!.node;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,15 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { agentFolder, type NodeWorld } from './node-world.ts';
+import { agentFolder, type Machine } from './machine.ts';
 import type { World } from './world.ts';
-
-/** A node with its agent, and the control plane that it belongs to. */
-export type FaultyNode = Pick<NodeWorld, 'plane' | 'host' | 'agent' | 'startAgent' | 'nodeIs'>;
 
 /** Something that can go wrong in the steps of every app. */
 export interface CommonFault {
   readonly name: string;
-  readonly inject: (node: FaultyNode) => Promise<void>;
-  readonly recover: (node: FaultyNode) => Promise<void>;
+  readonly inject: (machine: Machine) => Promise<void>;
+  readonly recover: (machine: Machine) => Promise<void>;
   readonly needsClock?: boolean;
   /** Whether it hits the control plane, however many nodes there are. */
   readonly hitsPlane?: true;
@@ -34,27 +31,27 @@ const nothing = async (): Promise<void> => {};
 const hour = 3_600;
 
 export const commonFaults: readonly CommonFault[] = [
-  { name: 'agent killed', inject: ({ agent }) => agent.kill(), recover: (world) => world.startAgent() },
+  { name: 'agent killed', inject: ({ agent }) => agent.kill(), recover: (machine) => machine.startAgent() },
   {
     name: 'agent paused',
-    async inject(world) {
-      await world.agent.pause();
-      await world.nodeIs('Unknown');
+    async inject(machine) {
+      await machine.agent.pause();
+      await machine.nodeIs('Unknown');
     },
-    async recover(world) {
-      world.agent.resume();
-      await world.nodeIs('True');
+    async recover(machine) {
+      machine.agent.resume();
+      await machine.nodeIs('True');
     },
   },
   {
     name: 'network cut',
-    async inject(world) {
-      await world.host.cut();
-      await world.nodeIs('Unknown');
+    async inject(machine) {
+      await machine.host.cut();
+      await machine.nodeIs('Unknown');
     },
-    async recover(world) {
-      await world.host.restore();
-      await world.nodeIs('True');
+    async recover(machine) {
+      await machine.host.restore();
+      await machine.nodeIs('True');
     },
   },
   { name: 'control plane killed', hitsPlane: true, inject: ({ plane }) => plane.kill(), recover: ({ plane }) => plane.start() },
@@ -83,21 +80,23 @@ export const commonFaults: readonly CommonFault[] = [
 ];
 
 export const faults: readonly Fault[] = [
-  ...commonFaults,
+  ...commonFaults.map(
+    (fault): Fault => ({ ...fault, inject: ({ machine }) => fault.inject(machine), recover: ({ machine }) => fault.recover(machine) }),
+  ),
   { name: 'a copied agent', inject: (world) => world.copyAgent(), recover: (world) => world.unlock() },
   { name: 'a replayed token', inject: (world) => world.replayToken(), recover: nothing },
   {
     name: 'step ignores SIGTERM',
     deadline: '2s',
-    prepare: (world, step) => world.set(`stubborn-${step}`),
+    prepare: (world, step) => world.marks.set(`stubborn-${step}`),
     inject: nothing,
-    recover: async (world, step) => world.unset(`stubborn-${step}`),
+    recover: async (world, step) => world.marks.unset(`stubborn-${step}`),
   },
   {
     name: 'a gigabyte of output',
     patience: 300_000,
-    prepare: (world, step) => world.set(`flood-${step}`),
+    prepare: (world, step) => world.marks.set(`flood-${step}`),
     inject: nothing,
-    recover: async (world, step) => world.unset(`flood-${step}`),
+    recover: async (world, step) => world.marks.unset(`flood-${step}`),
   },
 ];

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { HostNetwork, tool } from '@capstan/testbed';
-import { type Cell, runCell, steps } from './cell.ts';
+import { type Cell, type Operation, operations, runCell, steps } from './cell.ts';
 import { clusterFaults, runColumn } from './cluster-column.ts';
 import { ClusterWorld, clusterProblem, type Program } from './cluster-world.ts';
 import { faults } from './faults.ts';
@@ -13,13 +13,15 @@ import { World } from './world.ts';
 
 const usage = `Lets things go wrong in every step of an app, and prints what became of it.
 
-  npm run faults [-- --app ledger|k3s|rke2|slurm] [--step NAME]... [--fault WORDS]... [--record]
+  npm run faults [-- --app ledger|k3s|rke2|slurm] [--step NAME]... [--operation NAME]... [--fault WORDS]... [--record]
 
---app     ledger by default: a small app whose steps can be held. k3s or rke2: a cluster with a server.
-          slurm: a controller and a node
---step    only this step: ${steps.map(({ name }) => name).join(', ')}; may be repeated. Only for the ledger
---fault   only faults whose names contain these words; may be repeated
---record  write the table to docs/apps-faults.md
+--app        ledger by default: a small app whose steps can be held. k3s or rke2: a cluster with a server.
+             slurm: a controller and a node
+--step       only this step: ${steps.map(({ name }) => name).join(', ')}; may be repeated. Only for the ledger
+--operation  only the steps of this operation: ${operations.filter((name) => name !== 'change').join(', ')};
+             may be repeated. Not for the ledger
+--fault      only faults whose names contain these words; may be repeated
+--record     write the table to docs/apps-faults.md
 
 Needs root, for hosts in namespaces of their own.
 `;
@@ -28,6 +30,7 @@ const { values } = parseArgs({
   options: {
     app: { type: 'string', default: 'ledger' },
     step: { type: 'string', multiple: true, default: [] },
+    operation: { type: 'string', multiple: true, default: [] },
     fault: { type: 'string', multiple: true, default: [] },
     record: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -69,7 +72,7 @@ async function clusters(app: string, clock: boolean): Promise<number> {
   // The world stays until all of it is done.
   return await columns(
     chosen(clusterFaults, clock),
-    (fault) => runColumn(world, fault, report),
+    (fault) => runColumn(world, fault, { report, isChosen }),
     (cells) => clusterPart(program, cells),
   );
 }
@@ -81,7 +84,7 @@ async function slurm(clock: boolean): Promise<number> {
     return 1;
   }
   await using world = await SlurmWorld.start({ clock });
-  return await columns(chosen(slurmFaults, clock), (fault) => runFault(world, fault), slurmPart);
+  return await columns(chosen(slurmFaults, clock), (fault) => runFault(world, fault, isChosen), slurmPart);
 }
 
 /** One column after the other. Each is recorded when it is complete, as all of them take an hour. */
@@ -97,6 +100,10 @@ async function columns<T>(
     code = Math.max(code, finish(part(column), column));
   }
   return code;
+}
+
+function isChosen(operation: Operation): boolean {
+  return values.operation.length === 0 || values.operation.includes(operation);
 }
 
 function chosen<T extends { readonly name: string; readonly needsClock?: boolean }>(all: readonly T[], clock: boolean): T[] {

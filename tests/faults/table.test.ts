@@ -46,6 +46,14 @@ describe('the table', () => {
     );
   });
 
+  test('keeps the operations of a column that were not run', () => {
+    const at = (operation: Cell['step']['operation'], reasons: string[]): Cell => cell({ step: { operation, name: 'x' }, reasons });
+    const before = withPart(page([]), slurmPart([at('deploy', ['DiskFull']), at('repair', ['DiskFull'])]));
+    expect(withPart(before, slurmPart([at('repair', []), at('add', [])]))).toContain(
+      '| deploy: x | completed (DiskFull) |\n| repair: x | completed |\n| add: x | completed |',
+    );
+  });
+
   test('keeps the part of the page that was not run', () => {
     const [ledger, cluster] = [page([cell()]), clusterPart('k3s', [cell({ step: { operation: 'deploy', name: 'wait' } })])];
     const whole = withPart(ledger, cluster);

@@ -1,4 +1,4 @@
-import { type Cell, operations } from './cell.ts';
+import { type Cell, type Operation, operations } from './cell.ts';
 import type { Program } from './cluster-world.ts';
 
 const head = `# Apps under faults
@@ -20,31 +20,33 @@ const programTitles = { k3s: `${clusterTitle}: k3s`, rke2: `${clusterTitle}: RKE
 
 const clusterHead = (program: Program): string => `${programTitles[program]}
 
-\`npm run faults -- --app ${program} --record\` writes this part. Each column is one cluster with a server, which is deployed, saved in a snapshot, restored, repaired and removed on a host of its own. The fault happens in every step of these operations when the step
-begins, and is over before the next one: so a cluster survives the fault some thirty times. Its node is ready after each operation, and nothing of it is left on the host after the removal. The program that was run is the one that [Tests](apps-kubernetes.md#tests) describes.
+\`npm run faults -- --app ${program} --record\` writes this part. Each column is one cluster with a server, which is deployed, saved in a snapshot, restored, repaired, gets an agent, loses it again and is removed, on hosts of their own. The fault happens in every
+step of these operations when the step begins, on the machine of the step, and is over before the next one. All nodes of the cluster are ready after each operation, and nothing of it is left on the hosts after the removal. The program that was run is the one
+that [Tests](apps-kubernetes.md#tests) describes.
 
 `;
 
 const clusterLegend = `
 - *completed by resume*: the operation needed a person, as its instructions say, and the action \`resume\` completed it.
-- *does not apply*: the fault has nothing to do with this step. Empty: the step was over before the fault could begin again. It may have run while the fault of an earlier step lasted.
+- *does not apply*: the fault has nothing to do with this step. Empty: the step was over before the fault could begin again, or the operation was not run with this fault. It may have run while the fault of an earlier step lasted.
 - "service killed" ends the program of the cluster with SIGKILL, from the step that starts it on.
-- Columns come from different runs: \`--record\` replaces only those of the faults that it runs.
+- Columns come from different runs: \`--record\` replaces only those of the faults that it runs, and with \`--operation\` only the rows of these operations.
 `;
 
 const slurmTitle = '## Slurm';
 
 const slurmHead = `${slurmTitle}
 
-\`npm run faults -- --app slurm --record\` writes this part. Each column is one deployment of real Slurm on a controller and a node, a repair of the node, and the removal: the fault hits every step in turn, on the machine or machines that it runs on. Steps
-that run a program are held until the fault has begun, and each start of a program is counted. Steps without a program, such as the writing of a file, take milliseconds: the fault begins together with them. A cell is wrong if
-no job runs at the end of the deployment or the repair, or something of Slurm still runs at the end of the removal.
+\`npm run faults -- --app slurm --record\` writes this part. Each column is one deployment of real Slurm on a controller and a node, a repair of the node, another node that is added and removed again, and the removal of everything: the fault hits every step in turn, on
+the machine or machines that it runs on. Steps that run a program are held until the fault has begun, and each start of a program is counted. Steps without a program, such as the writing of a file, take milliseconds: the fault begins together with them. A cell
+is wrong if no job runs on all nodes after an operation, or something of Slurm still runs on machines that were removed.
 
 `;
 
 const slurmLegend = `
-- Empty: the fault needs a program and the step has none, or its output is a value that later steps use, or the step was over before the fault could begin.
-- Columns come from different runs: \`--record\` replaces only those of the faults that it runs.
+- Empty: the fault needs a program and the step has none, or its output is a value that later steps use, or the step was over before the fault could begin, or the operation was not run with this fault.
+- *added* is the node that joins and leaves, *compute* the one that stays.
+- Columns come from different runs: \`--record\` replaces only those of the faults that it runs, and with \`--operation\` only the rows of these operations.
 `;
 
 /** The page for the app of `ledger/`. */
@@ -74,16 +76,19 @@ export function withPart(page: string, part: string): string {
 
 type Row = readonly [name: string, ...cells: string[]];
 
-/** A part with those columns of an older one that it does not have. */
+/** A part with those columns of an older one that it does not have, and those operations of its own columns. */
 function withColumnsOf(old: string, part: string): string {
   const [[, ...known], ...before] = rowsIn(old);
   const [[step, ...faults], ...fresh] = rowsIn(part);
   const columns = [...known, ...faults.filter((fault) => !known.includes(fault))];
   const names = [...new Set([...before, ...fresh].map(([name]) => name))].sort((one, other) => rankOf(one) - rankOf(other));
   const cell = (rows: readonly Row[], name: string, column: number): string => rows.find((row) => row[0] === name)?.[column + 1] ?? '';
+  const wasRun = new Set(fresh.map(([name]) => operationOf(name)));
   const rows = names.map((name): Row => {
     const cells = columns.map((fault) =>
-      faults.includes(fault) ? cell(fresh, name, faults.indexOf(fault)) : cell(before, name, known.indexOf(fault)),
+      faults.includes(fault) && wasRun.has(operationOf(name))
+        ? cell(fresh, name, faults.indexOf(fault))
+        : cell(before, name, known.indexOf(fault)),
     );
     return [name, ...cells];
   });
@@ -91,7 +96,8 @@ function withColumnsOf(old: string, part: string): string {
 }
 
 /** Steps of one operation stay in the order in which they were found. */
-const rankOf = (name: string): number => operations.findIndex((operation) => name.startsWith(`${operation}:`));
+const rankOf = (name: string): number => operations.indexOf(operationOf(name));
+const operationOf = (name: string): Operation => name.slice(0, name.indexOf(':')) as Operation;
 
 /** The head of the table and its rows. */
 function rowsIn(part: string): [Row, ...Row[]] {

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, appKind, type NodeScript, newObject, nodeScriptKind } from '@capstan/api';
 import type { JsonObject } from '@capstan/machinery/objects';
+import { Marks } from './marks.ts';
 import { allocation, type NodeParts, NodeWorld } from './node-world.ts';
 
 const folder = '/var/ledger';
@@ -24,28 +25,17 @@ export class World extends NodeWorld {
     return new World(parts);
   }
 
-  set(mark: string): void {
-    this.host.write(`${folder}/${mark}`, '');
-  }
-
-  unset(mark: string): void {
-    rmSync(this.host.path(`${folder}/${mark}`), { force: true });
-  }
-
-  has(mark: string): boolean {
-    return existsSync(this.host.path(`${folder}/${mark}`));
+  get marks(): Marks {
+    return new Marks(this.machine.host, folder);
   }
 
   /** How many times a step of an instance has begun. */
   begun(instance: string, step: string): number {
-    return this.host
-      .read(`${folder}/record`)
-      .split('\n')
-      .filter((line) => line === `begin ${instance} ${step}`).length;
+    return this.marks.count(`begin ${instance} ${step}`);
   }
 
   create(name: string, parameters: JsonObject): Promise<void> {
-    return this.createInstance(name, { app: 'ledger', placement: { allocation_ids: [allocation] }, parameters });
+    return this.tenant.create(name, { app: 'ledger', placement: { allocation_ids: [allocation] }, parameters });
   }
 }
 

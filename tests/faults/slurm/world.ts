@@ -1,30 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type App,
-  type AppInstance,
-  type AppMember,
-  type AppOperation,
-  appInstanceKind,
-  appKind,
-  appMemberKind,
-  appOperationKind,
-  type NodeTask,
-  newObject,
-  nodeNamespace,
-  nodeTaskKind,
-} from '@capstan/api';
-import { isNotFound } from '@capstan/client';
+import { type App, appKind, type NodeTask, newObject, nodeNamespace, nodeTaskKind } from '@capstan/api';
 import type { KubeObject } from '@capstan/machinery/objects';
 import { type Host, requireTool } from '@capstan/testbed';
 import { ControlPlane } from '../control-plane.ts';
 import { eventually } from '../eventually.ts';
-import { Machine } from './machine.ts';
+import { Machine } from '../machine.ts';
+import { Marks } from '../marks.ts';
+import { Tenant } from '../tenant.ts';
 
 const marks = '/var/gate';
-const namespace = 'default';
-const components = ['controller', 'compute'] as const;
-type Component = (typeof components)[number];
+/** The allocations. The machine of the last one is added to the cluster and removed again. */
+const places = ['controller', 'compute', 'added'] as const;
+export type Place = (typeof places)[number];
 
 const policies = { group: 'admissionregistration.k8s.io', version: 'v1beta1', resource: 'mutatingadmissionpolicies', namespaced: false };
 const policyBindings = { ...policies, resource: 'mutatingadmissionpolicybindings' };
@@ -32,14 +20,22 @@ const hurry = 'hurry';
 
 const gate = (name: string): string => readFileSync(join(import.meta.dirname, name), 'utf8');
 
-/** A platform with two nodes, on which Slurm is deployed. Its steps can be held before they do anything. */
+/** A machine whose steps can be held before they do anything. */
+export interface GatedMachine {
+  readonly machine: Machine;
+  readonly marks: Marks;
+}
+
+/** A platform with three nodes, on which Slurm is deployed. */
 export class SlurmWorld implements AsyncDisposable {
   readonly plane: ControlPlane;
-  readonly machines: Readonly<Record<Component, Machine>>;
+  readonly tenant: Tenant;
+  readonly machines: Readonly<Record<Place, GatedMachine>>;
   readonly #owned: AsyncDisposableStack;
 
-  private constructor(plane: ControlPlane, machines: Readonly<Record<Component, Machine>>, owned: AsyncDisposableStack) {
+  private constructor(plane: ControlPlane, machines: Readonly<Record<Place, GatedMachine>>, owned: AsyncDisposableStack) {
     this.plane = plane;
+    this.tenant = new Tenant(plane);
     this.machines = machines;
     this.#owned = owned;
   }
@@ -53,6 +49,7 @@ export class SlurmWorld implements AsyncDisposable {
     const names = own.map(({ name, sha256 }) => `${sha256} ${name}\n`).join('');
     const prepare = async (host: Host): Promise<void> => {
       host.write(`${marks}/names`, names);
+      host.write(`${marks}/record`, '');
       for (const command of [[offerPackages], ['rm', '/usr/bin/sh']]) {
         const { code, stderr } = await host.run(command);
         if (code !== 0) throw new Error(`${command.join(' ')}: ${stderr}`);
@@ -61,71 +58,41 @@ export class SlurmWorld implements AsyncDisposable {
       host.write('/usr/local/bin/apt-get', gate('apt-get.sh'), 0o755);
     };
     const byName = new Map<string, Machine>();
-    for (const name of ['n1', 'n2']) byName.set(name, await Machine.start(plane, { name, clock, marks, prepare }));
-    const found = new Map<Component, Machine>();
-    for (const component of components) found.set(component, byName.get(await allocate(plane, component))!);
-    const machines = { controller: found.get('controller')!, compute: found.get('compute')! };
+    for (const name of ['n1', 'n2', 'n3']) byName.set(name, await Machine.start(plane, { name, clock, prepare }));
+    const found = new Map<Place, GatedMachine>();
+    for (const place of places) {
+      const machine = byName.get(await plane.order(place))!;
+      found.set(place, { machine, marks: new Marks(machine.host, marks) });
+    }
+    const machines = { controller: found.get('controller')!, compute: found.get('compute')!, added: found.get('added')! };
     return new SlurmWorld(plane, machines, stack.move());
   }
 
   // The instance.
 
-  instances() {
-    return this.plane.tenant.resource<AppInstance>(appInstanceKind).in(namespace);
-  }
-
-  async create(name: string): Promise<void> {
-    const placement = { controller_allocation_id: 'controller', compute_allocation_ids: ['compute'] };
+  create(name: string): Promise<void> {
     // Control groups of this machine may be mixed ones, which Slurm does not use.
-    const spec = { app: 'slurm', placement, parameters: { confinement: 'none' } };
-    const object = newObject(appInstanceKind, { metadata: { name, namespace }, spec } as never) as AppInstance;
-    await eventually(`the instance ${name}`, () => this.instances().create(object));
+    return this.tenant.create(name, { app: 'slurm', placement: placementOf(['compute']), parameters: { confinement: 'none' } });
   }
 
-  async pause(name: string, paused: boolean): Promise<void> {
-    await eventually('the pause', () => this.instances().patch(name, { type: 'merge', patch: { spec: { paused } } }));
+  /** Changes which machines run jobs. */
+  place(name: string, compute: readonly Place[]): Promise<void> {
+    return this.tenant.change(name, { placement: placementOf(compute) });
   }
 
-  /** Undefined if it is gone. */
-  async find(name: string): Promise<AppInstance | undefined> {
-    try {
-      return await this.instances().get(name);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
-  /** The last operation of a type. */
-  async operation(instance: string, type: string): Promise<AppOperation | undefined> {
-    const { items } = await this.plane.tenant.resource<AppOperation>(appOperationKind).in(namespace).list();
-    return items
-      .filter(({ spec }) => spec.instance === instance && spec.type === type)
-      .toSorted((one, other) => (one.status?.sequence ?? 0) - (other.status?.sequence ?? 0))
-      .at(-1);
-  }
-
-  retry(instance: string): Promise<void> {
-    return this.#ask({ instance, type: 'retry' });
+  pause(name: string, paused: boolean): Promise<void> {
+    return this.tenant.change(name, { paused });
   }
 
   /** Repairs the node that runs jobs. */
-  async repair(instance: string): Promise<void> {
-    const members = await eventually('the members', () => this.components());
-    const [member] = [...members].find(([, component]) => component === 'compute')!;
-    await this.#ask({ instance, type: 'repair', member });
+  async repair(name: string): Promise<void> {
+    const [member] = [...(await this.members())].find(([, place]) => place === 'compute')!;
+    await this.tenant.ask(name, 'repair', { member });
   }
 
-  async #ask(spec: { readonly instance: string; readonly type: string; readonly member?: string }): Promise<void> {
-    const metadata = { generateName: `${spec.type}-`, namespace };
-    const object = newObject(appOperationKind, { metadata, spec } as never) as AppOperation;
-    await eventually(`the ${spec.type}`, () => this.plane.tenant.resource<AppOperation>(appOperationKind).in(namespace).create(object));
-  }
-
-  /** The component of each member. */
-  async components(): Promise<ReadonlyMap<string, Component>> {
-    const { items } = await this.plane.tenant.resource<AppMember>(appMemberKind).in(namespace).list();
-    return new Map(items.map(({ metadata, spec }) => [metadata.name ?? '', spec.component as Component]));
+  /** The place of each member. */
+  members(): Promise<ReadonlyMap<string, Place>> {
+    return this.tenant.allocations() as Promise<ReadonlyMap<string, Place>>;
   }
 
   // Deadlines.
@@ -163,7 +130,7 @@ export class SlurmWorld implements AsyncDisposable {
   async #deadlineOfTasks(): Promise<string> {
     const metadata = {
       name: 'how-long-1',
-      namespace: nodeNamespace(this.machines.compute.name),
+      namespace: nodeNamespace(this.machines.compute.machine.name),
       labels: { 'apps.capstan.dev/operation': 'none' },
     };
     const task = newObject(nodeTaskKind, { metadata, spec: { type: 'gpu.inspect', gpuInspect: {} } } as never) as NodeTask;
@@ -173,17 +140,20 @@ export class SlurmWorld implements AsyncDisposable {
 
   // The cluster.
 
-  /** Why no job runs; undefined if one does. */
-  async problem(): Promise<string | undefined> {
-    const { host } = this.machines.controller;
-    const { code, stdout, stderr } = await host.run(['srun', '--chdir=/tmp', '--immediate=30', 'hostname'], { timeout: 60_000 });
-    return code === 0 && stdout.trim() === this.machines.compute.name ? undefined : `no job runs: ${stdout}${stderr}`.trim();
+  /** Why not all of these run a job together; undefined if they do. */
+  async problem(compute: readonly Place[]): Promise<string | undefined> {
+    const { host } = this.machines.controller.machine;
+    const nodes = compute.map((place) => this.machines[place].machine.name).sort();
+    const command = ['srun', '--chdir=/tmp', '--immediate=30', `--nodes=${nodes.length}`, 'hostname'];
+    const { code, stdout, stderr } = await host.run(command, { timeout: 60_000 });
+    const ran = stdout.trim().split('\n').sort();
+    return code === 0 && ran.join() === nodes.join() ? undefined : `no job runs on ${nodes.join(' and ')}: ${stdout}${stderr}`.trim();
   }
 
-  /** Programs of Slurm that run on a machine that has none any more. */
-  async remains(): Promise<string> {
+  /** Programs of Slurm that run on machines that should have none any more. */
+  async remains(on: readonly Place[] = places): Promise<string> {
     const found = await Promise.all(
-      Object.values(this.machines).map(({ host }) => host.run(['pgrep', '-a', '^(slurm|munge)'], { timeout: 10_000 })),
+      on.map((place) => this.machines[place].machine.host.run(['pgrep', '-a', '^(slurm|munge)'], { timeout: 10_000 })),
     );
     return found.map(({ stdout }) => stdout).join('');
   }
@@ -193,10 +163,4 @@ export class SlurmWorld implements AsyncDisposable {
   }
 }
 
-/** Orders a node. Returns its name. */
-async function allocate(plane: ControlPlane, name: string): Promise<string> {
-  await plane.run('allocation', 'create', name, '--offering', 'machine', '--watch');
-  const found = await plane.run('allocation', 'list', '-o', 'json');
-  const { items } = JSON.parse(found) as { items: { metadata: { name: string }; status: { parts: { node: string }[] } }[] };
-  return items.find(({ metadata }) => metadata.name === name)!.status.parts[0]!.node;
-}
+const placementOf = (compute: readonly Place[]) => ({ controller_allocation_id: 'controller', compute_allocation_ids: [...compute] });
