@@ -12,8 +12,10 @@ export { distributionEnvironment, distributionProblem, prepareHost } from './dis
 export { buildKubeadmRelease, kubeadmProblem, startRuntime, writeKubeletPatch } from './distributions/kubeadm.ts';
 export { buildRelease, type Release } from './distributions/release.ts';
 export { type EtcdCluster, type EtcdOptions, startEtcd } from './etcd.ts';
+export { cgroupProblem } from './hosts/cgroups.ts';
 export type { Host, HostOptions } from './hosts/host.ts';
 export { HostNetwork } from './hosts/network.ts';
+export { mountOldGroups } from './hosts/old-groups.ts';
 export type { HostProcess } from './hosts/process.ts';
 export { answersReady, type KubeApiserverOptions, type RunningApiServer, startKubeApiserver } from './kube-apiserver.ts';
 export { controllersBesideCapstan, type KubeControllerManagerOptions, startKubeControllerManager } from './kube-controller-manager.ts';

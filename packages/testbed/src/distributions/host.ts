@@ -1,5 +1,5 @@
+import { cgroup, cgroupProblem } from '../hosts/cgroups.ts';
 import type { Host } from '../hosts/host.ts';
-import { cgroup, cgroupProblem } from '../kubelets/cgroups.ts';
 import { containerdEnvironment } from '../tools/containerd.ts';
 import { requireTool } from '../tools/tool.ts';
 import { cgroupFile } from './node.ts';

@@ -6,13 +6,13 @@ import { capstanProgram } from '../capstan.ts';
 import { TestAuthority } from '../certificates.ts';
 import { Child } from '../child.ts';
 import { type CommandResult, output, run } from '../command.ts';
+import { cgroupProblem } from '../hosts/cgroups.ts';
 import { hubAddress, plugIn, startHub } from '../hosts/hub.ts';
 import { Machine } from '../hosts/machine.ts';
 import { controllersBesideCapstan } from '../kube-controller-manager.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../temporary.ts';
 import { containerdEnvironment } from '../tools/containerd.ts';
 import { requireTool, tool } from '../tools/tool.ts';
-import { cgroupProblem } from './cgroups.ts';
 import { buildImage, busyboxImage, type ImageDescription, pauseImage } from './images.ts';
 import { KubeletNode, proxyArguments } from './node.ts';
 

@@ -2,11 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Child } from '../child.ts';
 import { run } from '../command.ts';
+import { cgroup } from '../hosts/cgroups.ts';
 import type { Machine } from '../hosts/machine.ts';
 import { temporaryDirectory } from '../temporary.ts';
 import { containerdEnvironment } from '../tools/containerd.ts';
 import { requireTool } from '../tools/tool.ts';
-import { cgroup } from './cgroups.ts';
 import { containerdConfig, type KubeletSettings, kubeletConfig, type NodePlace, networkConfig } from './settings.ts';
 
 /** Directories that a node has for itself; everything else is that of the machine that runs the tests. */

@@ -54,7 +54,7 @@ export function slurmApp(scripts: readonly AdapterScript[]): NewApp {
             type: 'string',
             enum: ['cgroup', 'none'],
             default: 'cgroup',
-            description: 'Whether jobs get only the cores, memory and GPUs that they ask for, which needs control groups of version 2.',
+            description: 'Whether jobs get only the cores, memory and GPUs that they ask for, which needs control groups on the nodes.',
           },
           drain_timeout: {
             type: 'string',

@@ -46,7 +46,7 @@ test('uses stand-ins for declared GPUs, and leaves out others without a device f
 
 test('confines jobs unless that is switched off', () => {
   expect(slurmConf(cluster())).toContain('TaskPlugin=task/cgroup,task/affinity');
-  expect(cgroupConf(cluster())).toContain('ConstrainDevices=yes');
+  expect(linesOf(cgroupConf(cluster()))).toEqual(expect.arrayContaining(['CgroupPlugin=autodetect', 'ConstrainDevices=yes']));
   expect(slurmConf(cluster(undefined, { confinement: 'none' }))).toContain('ProctrackType=proctrack/linuxproc');
 });
 

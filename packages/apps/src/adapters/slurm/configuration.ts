@@ -57,7 +57,8 @@ export function gresConf({ compute }: Cluster): string {
 export function cgroupConf({ settings }: Cluster): string {
   return text(
     settings.isConfined
-      ? ['CgroupPlugin=cgroup/v2', 'ConstrainCores=yes', 'ConstrainDevices=yes', 'ConstrainRAMSpace=yes']
+      ? // Each node finds out whether it has version 1 or 2.
+        ['CgroupPlugin=autodetect', 'ConstrainCores=yes', 'ConstrainDevices=yes', 'ConstrainRAMSpace=yes']
       : // Nothing uses it, but slurmd does not start if it finds no control groups by itself.
         ['CgroupPlugin=cgroup/v1'],
   );

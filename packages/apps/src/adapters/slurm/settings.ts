@@ -15,7 +15,7 @@ export interface Settings {
   readonly partition: string;
   readonly users: readonly SlurmUser[];
   readonly hasAccounting: boolean;
-  /** Whether jobs are confined to the cores, memory and GPUs that they asked for. Needs control groups of version 2 and systemd. */
+  /** Whether jobs are confined to the cores, memory and GPUs that they asked for. Needs control groups of version 1, or of version 2 with systemd. */
   readonly isConfined: boolean;
   /** How long a node that is removed may take to finish its jobs. */
   readonly drainTimeout: string;

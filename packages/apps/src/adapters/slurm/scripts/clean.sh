@@ -61,6 +61,12 @@ if [ -s $state/packages ]; then
   done < $state/packages
 fi
 
+# Control groups of version 1 stay when their jobs have ended.
+for group in /sys/fs/cgroup/*/slurm; do
+  [ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} ';' 2> /dev/null
+  [ ! -d "$group" ] || residue "$group" 'could not be removed'
+done
+
 rm -rf /var/lib/slurm /var/log/slurm /run/slurm /run/slurm-database /run/slurm-starts /etc/slurm/slurm.conf /etc/slurm/gres.conf /etc/slurm/cgroup.conf /etc/slurm/slurmdbd.conf
 rm -f /run/slurmd.pid
 rmdir /etc/slurm 2> /dev/null

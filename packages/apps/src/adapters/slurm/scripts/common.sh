@@ -16,7 +16,7 @@ complaint() {
       said="$said; the clocks of this member and of the controller differ by more than five minutes: set them, for instance with chrony" ;;
     *'gres.conf file'*) said="$said; a GPU has no device file: look at its driver" ;;
     *"slurmd's NodeName"* | *'not a valid controller'*) said="$said; the host name of this machine has changed: set it back with hostnamectl" ;;
-    *cgroup*) said="$said; if the machine has no control groups of version 2, set the parameter confinement to none" ;;
+    *cgroup*) said="$said; if the machine has no control groups, set the parameter confinement to none" ;;
     *'No space left'*) said="$said; free some space" ;;
   esac
   printf '%s' "$said"

@@ -17,12 +17,12 @@ install -d -m 0755 /etc/slurm /var/log/slurm /var/lib/slurm /var/lib/slurm/slurm
 chown slurm:slurm /var/log/slurm /var/lib/slurm
 install -d -m 0700 -o slurm -g slurm /var/lib/slurm/slurmctld
 
-# Null devices in place of cards that exist only in a declaration.
+# Devices without a driver in place of cards that exist only in a declaration. Each has a number of its own, by which jobs are kept from those of others.
 if [ "$stand_ins" -gt 0 ]; then
   install -d -m 0755 /var/lib/slurm/gpus
   index=0
   while [ $index -lt "$stand_ins" ]; do
-    [ -e /var/lib/slurm/gpus/gpu$index ] || mknod -m 0666 /var/lib/slurm/gpus/gpu$index c 1 3
+    [ -e /var/lib/slurm/gpus/gpu$index ] || mknod -m 0666 /var/lib/slurm/gpus/gpu$index c 60 $index
     index=$((index + 1))
   done
 fi

@@ -11,12 +11,26 @@ found=$(uname -n)
 [ "${found%%.*}" = "$name" ] ||
   fail 24 "the host name of this machine is $found, but its agent has reported $name, by which Slurm would know it; set it back with hostnamectl, or restart the agent, and retry"
 if [ "$confinement" = cgroup ]; then
-  advice='start the machine with systemd and systemd.unified_cgroup_hierarchy=1, or set the parameter confinement to none'
-  [ -d /run/systemd/system ] || fail 27 "jobs cannot be confined, as systemd does not run on this machine; $advice"
-  for controller in cpuset memory; do
-    grep -qsw $controller /sys/fs/cgroup/cgroup.controllers ||
-      fail 27 "jobs cannot be confined, as the control groups of version 2 of this machine have no $controller; $advice"
-  done
+  groups=/sys/fs/cgroup
+  advice='start the machine with systemd, which mounts them, or set the parameter confinement to none'
+  kind() { stat --file-system --format=%T "$1" 2> /dev/null || true; }
+  # Slurm looks for them in the same places.
+  case $(kind $groups),$(kind $groups/systemd) in
+    cgroup2fs,*)
+      [ -d /run/systemd/system ] || fail 27 "jobs cannot be confined by control groups of version 2, as systemd does not run on this machine; $advice"
+      for controller in cpuset memory; do
+        grep -qsw $controller $groups/cgroup.controllers ||
+          fail 27 "jobs cannot be confined, as the control groups of version 2 of this machine have no $controller; $advice"
+      done
+      ;;
+    tmpfs,cgroupfs)
+      for controller in cpuacct cpuset devices freezer memory; do
+        [ "$(kind $groups/$controller)" = cgroupfs ] ||
+          fail 27 "jobs cannot be confined, as the control groups of version 1 of this machine have no $controller; $advice"
+      done
+      ;;
+    *) fail 27 "jobs cannot be confined, as this machine has no control groups in $groups where Slurm looks for them; $advice" ;;
+  esac
 fi
 
 if [ -e $state/instance ]; then

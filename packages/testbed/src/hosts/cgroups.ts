@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const mounted = '/sys/fs/cgroup';
-/** Without these, kubelets do not start. */
-const required = ['cpu', 'cpuacct', 'cpuset', 'memory', 'pids'];
+/** Without these, kubelets do not start, and Slurm confines no jobs. */
+const required = ['cpu', 'cpuacct', 'cpuset', 'devices', 'freezer', 'memory', 'pids'];
 const longestRemoval = 15_000;
 
 /** Why a kubelet cannot have a control group here; undefined if it can. */
 export function cgroupProblem(): string | undefined {
   const missing = required.filter((name) => !existsSync(join(mounted, name, 'cgroup.procs')));
-  if (missing.length > 0) return `kubelets in tests need control groups of version 1; ${mounted} has no ${missing.join(', ')}`;
+  if (missing.length > 0) return `this test needs control groups of version 1; ${mounted} has no ${missing.join(', ')}`;
   try {
     using _probe = cgroup(`capstan-probe-${process.pid}`);
     return undefined;
