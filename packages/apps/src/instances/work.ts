@@ -226,6 +226,8 @@ export class Work implements StepWork<Scene, Step> {
 
   #wroteInstance(instance: AppInstance): void {
     if (instance !== this.#instance) this.#options.wrote(instance);
+    // Somebody has changed the wish meanwhile: the answer belongs to the one before.
+    if (instance.metadata.generation !== this.#instance.metadata.generation) this.#wanted = unasked;
     this.#instance = instance;
   }
 
