@@ -11,7 +11,7 @@ const ignored = ['SystemVerification', 'HTTPProxyCIDR'];
 describeUnless((await clusterProblem({ builds: true })) ?? (await kubeadmProblem()), 'a self-managed cluster of kubeadm', () => {
   let lab: KubernetesHosts;
   beforeAll(async () => {
-    lab = await KubernetesHosts.start('kubeadm', 3, { parameters: { 'ignore-preflight-errors': ignored } });
+    lab = await KubernetesHosts.start('kubeadm', 2, { parameters: { 'ignore-preflight-errors': ignored } });
     lab.add('server', 'gpu-1');
     lab.add('agent', 'gpu-2');
     await lab.runner.do('deploy');
@@ -58,34 +58,9 @@ describeUnless((await clusterProblem({ builds: true })) ?? (await kubeadmProblem
   test('everything is removed without residues', async () => {
     await lab.runner.do('decommission');
     expect(lab.runner.residues).toEqual([]);
-    // The third host has never been a member, so it keeps the settings of its owner.
-    for (const host of [lab.host('gpu-1'), lab.host('gpu-2')]) {
+    for (const host of lab.hosts.values()) {
       expect((await host.run(['ls', '/etc/kubernetes', '/var/lib/kubelet', '/var/lib/etcd', '/var/lib/capstan-apps'])).stdout).toBe('');
       expect((await host.run(['ctr', '--namespace', 'k8s.io', 'images', 'list', '--quiet'])).stdout).toBe('');
     }
   });
-
-  test('three servers form a cluster one at a time, which survives the loss of the first, and lets one leave', async () => {
-    const servers = ['gpu-1', 'gpu-2', 'gpu-3'];
-    for (const node of servers) {
-      lab.settle(node);
-      lab.add('server', node);
-    }
-    await lab.runner.do('deploy');
-    expect(await lab.readyNodes()).toEqual(servers);
-    // Its own server does not answer, so the name of the cluster leads to another one.
-    await lab.runner.service('lab-gpu-1')?.kill();
-    await lab.script('gpu-1', 'halt');
-    await vi.waitFor(async () => expect(await lab.kubectl('get', '--raw', '/readyz')).toBe('ok'), patience);
-    expect(await lab.runner.observe()).toMatchObject({ health: 'degraded', members: { 'lab-gpu-1': { health: 'failed' } } });
-    await lab.runner.do('start');
-    await vi.waitFor(async () => expect(await lab.readyNodes()).toEqual(servers), patience);
-    lab.drop('gpu-3');
-    await lab.runner.do('change');
-    expect(await lab.readyNodes()).toEqual(['gpu-1', 'gpu-2']);
-    expect(lab.runner.residues).toEqual([]);
-    expect(lab.host('gpu-2').read('/etc/hosts')).not.toContain(lab.host('gpu-3').address);
-    await lab.runner.do('decommission');
-    expect(lab.runner.residues).toEqual([]);
-  }, 600_000);
 });
