@@ -81,7 +81,8 @@ export async function listQuotas({ output, ...flags }: OutputFlags): Promise<voi
 export async function showQuota(workspace: string | undefined, { output, ...flags }: OutputFlags): Promise<void> {
   using client = workspaceClient(flags);
   const uses = workspace === undefined ? await ownUses(client) : await usesOf(client, workspace);
-  if (output === 'json' || output === 'yaml') return printObject({ limits: uses }, output);
+  if (output === 'json' || output === 'yaml') return printObject({ limits: uses ?? [] }, output);
+  if (uses === undefined) return write('No limits are known here. Those that hold are told with the first order.');
   if (uses.length === 0) return write(`No limits hold for ${workspace ?? 'this workspace'}.`);
   print(uses);
 }
@@ -91,14 +92,14 @@ async function usesOf(client: Client, workspace: string): Promise<readonly Quota
   return quotaLedger(fleet).uses(workspace);
 }
 
-/** Tenants read what the platform has told them; it does so with the first allocation. Owners see it before. */
-async function ownUses(client: Client): Promise<readonly QuotaUse[]> {
+/** Tenants read what the platform has told them; it does so with the first allocation. Owners see it before, others get undefined. */
+async function ownUses(client: Client): Promise<readonly QuotaUse[] | undefined> {
   const told = await ignoring(client.resource<ComputeUsage>(computeUsageKind).get(computeUsageName), isNotFound, isForbidden);
   if (told !== undefined) return told.status?.limits ?? [];
   try {
     return await usesOf(client, await currentPath(client));
   } catch (error) {
-    if (error instanceof Failure) return [];
+    if (error instanceof Failure) return undefined;
     throw error;
   }
 }

@@ -10,9 +10,14 @@ export type Measure = {
   readonly amount?: string;
 } & (
   | {
-      readonly unit: 'count' /** One of them, and several, as in `1 GPU` and `2 GPUs`. */;
+      readonly unit: 'count';
+      /** One of them, and several, as in `1 GPU` and `2 GPUs`. */
       readonly words: readonly [one: string, many: string];
     }
-  | { readonly unit: 'bytes' /** As in `10 GiB of storage`. */; readonly of: string }
+  | {
+      readonly unit: 'bytes';
+      /** As in `10 GiB of storage`. */
+      readonly of: string;
+    }
   | { readonly unit: 'millicores' }
 );
