@@ -67,7 +67,7 @@ describe('the output of a unit whose node is away', () => {
     expect((await log('?timestamps=true&tailLines=1')).text).toBe('2026-01-01T00:00:03.5Z three\n');
     expect((await log('?sinceTime=2026-01-01T00:00:03Z')).text).toBe('three\n');
     expect((await log('?limitBytes=6')).text).toBe('tenant');
-    expect((await log('?follow=true')).text).toBe('tenant 1, run 0\ntwo\nthree\n');
+    expect((await log('?follow=true&limitBytes=6')).text).toBe('tenant');
     expect((await log('?previous=true')).code).toBe(404);
     await store(units[0]!, 'tenant 1', 1);
     expect((await log('?tailLines=3')).text).toBe('tenant 1, run 1\ntwo\nthree\n');
