@@ -40,14 +40,15 @@ function readSuffix(text: string): Suffix {
 }
 
 /** Digits can belong to one part only: otherwise a text that does not match is read once for each way to divide its digits. */
-const shape = /^([+-]?)(\d*)(?:\.(\d*))?((?:(?:[eEinumkKMGTP]+[-+]?|[-+])\d*)?)$/;
+const shape = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]+[-+]?\d*|[-+]\d*|)$/;
 
 export function parseQuantityText(text: string): Quantity {
   if (text === '' || text.length > textLimit) throw new QuantityError(wrongFormat);
   const parts = shape.exec(text);
   if (parts === null) throw new QuantityError(wrongFormat);
   const negative = parts[1] === '-';
-  const whole = parts[2]!.replace(/^0+/, '') || '0';
+  const before = parts[2]!;
+  const whole = (before.startsWith('0') ? before.replace(/^0+/, '') : before) || '0';
   const fraction = parts[3] ?? '';
   const suffix = readSuffix(parts[4]!);
   const digits = whole + fraction;
