@@ -101,7 +101,10 @@ describe('a unit', () => {
     expect((await change({ 'if-match': first })).status).toBe(200);
     expect((await change({ 'if-match': first })).body).toMatchObject({ code: 'conflict', status: 409, reason: 'Conflict' });
     expect((await change({}, { version: textOf(body['version']) })).body['code']).toBe('conflict');
-    expect((await change({ 'if-match': 'x' })).body['code']).toBe('invalid_request');
+    for (const wrong of ['x', '"x"', '"99999999999999999999"'])
+      expect((await change({ 'if-match': wrong })).body['code']).toBe('invalid_request');
+    for (const wrong of ['x', '', '99999999999999999999'])
+      expect((await change({}, { version: wrong })).body['code']).toBe('invalid_request');
     expect((await rest.ask(`${units}/versioned`, { method: 'DELETE', headers: { 'if-match': first } })).body['code']).toBe('conflict');
   });
 });

@@ -94,7 +94,8 @@ describe('events', () => {
   });
 
   test('must be resumed from an id', async () => {
-    expect((await rest.ask(`${units}?watch=true`, { headers: { 'last-event-id': 'x' } })).body['code']).toBe('invalid_request');
+    for (const wrong of ['x', '99999999999999999999'])
+      expect((await rest.ask(`${units}?watch=true`, { headers: { 'last-event-id': wrong } })).body['code']).toBe('invalid_request');
     expect((await rest.ask(`${units}?watch=true&phase=Running`)).body['code']).toBe('invalid_parameter');
   });
 

@@ -6,11 +6,11 @@ import type { Call, Reply } from '../routes/call.ts';
 import { toRest } from './mapping.ts';
 import { type Place, placeOf } from './place.ts';
 import type { RestResource } from './resource.ts';
+import { isVersion } from './version.ts';
 
 /** The API server sends a bookmark about every minute; two missing ones mean a dead connection. */
 const longestSilence = 150_000;
 const initialEnd = 'k8s.io/initial-events-end';
-const validVersion = /^\d{1,20}$/;
 
 interface Frame {
   readonly type: string;
@@ -126,7 +126,7 @@ function watchPath(call: Call, { collection }: Place, since: string | undefined)
 function lastId({ incoming }: Call): string | undefined {
   const given = incoming.headers['last-event-id'];
   if (given === undefined || given === '') return undefined;
-  if (typeof given === 'string' && validVersion.test(given)) return given;
+  if (typeof given === 'string' && isVersion(given)) return given;
   throw new Problem('invalid_request', 'Last-Event-ID: expected the id of an event of this stream.');
 }
 

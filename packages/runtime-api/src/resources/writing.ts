@@ -5,6 +5,7 @@ import { fromRest, type Wanted } from './mapping.ts';
 import { placeOf } from './place.ts';
 import { objectReply } from './reading.ts';
 import type { Action, RestResource } from './resource.ts';
+import { isVersion } from './version.ts';
 
 const mergePatch = 'application/merge-patch+json';
 /** Unknown fields inside of others are refused, not dropped. */
@@ -85,14 +86,17 @@ export async function deleteOne(resource: RestResource, call: Call): Promise<Rep
 
 /** The version that the caller has read, from the header or the body. Without one, the last writer wins. */
 function versionOf(call: Call, { version }: Wanted): string | undefined {
+  if (version !== undefined && !isVersion(version))
+    throw new Problem('invalid_request', 'version: expected that of an object, such as "42".');
   return versionIn(call.incoming.headers['if-match']) ?? version;
 }
 
 function versionIn(header: string | undefined): string | undefined {
   if (header === undefined || header === '*') return undefined;
-  const found = /^"([^"\s]{1,64})"$/.exec(header);
-  if (found === null) throw new Problem('invalid_request', 'If-Match: expected the ETag of an object, such as "42".');
-  return found[1];
+  const found = /^"(.*)"$/.exec(header)?.[1];
+  if (found === undefined || !isVersion(found))
+    throw new Problem('invalid_request', 'If-Match: expected the ETag of an object, such as "42".');
+  return found;
 }
 
 function checkName({ name }: Wanted, inPath: string): void {
