@@ -5,6 +5,9 @@ import type { SenderReport } from './sender.ts';
 /** Waits of the victim that are listed, and how long they are, in milliseconds. */
 const longWait = 200;
 const mostListed = 15;
+/** A turn of the server that long has a cause, in milliseconds. */
+const longTurn = 200;
+const mostSuspects = 20;
 
 interface Wait {
   readonly began: number;
@@ -83,6 +86,8 @@ export class Findings {
       '',
       ...waits.map((wait) => this.#explained(wait, turns)),
       '',
+      ...turns.filter(({ used }) => used >= longTurn).map((turn) => this.#suspects(turn)),
+      '',
       ...[...this.#counts].sort(([one], [other]) => (one < other ? -1 : 1)).map(([key, number]) => `${key}: ${number}`),
       '',
       `errors that the server did not expect: ${this.#errors.size}`,
@@ -92,6 +97,13 @@ export class Findings {
       ...listed(this.#failures),
       '',
     ].join('\n');
+  }
+
+  /** Requests that were answered right after a long turn, and sent before it. */
+  #suspects({ at, used }: Turn): string {
+    const after = this.#slow.filter((one) => one.began < at - used / 2 && one.ended > at - used / 2 && one.ended < at + 2_000);
+    const nearest = after.sort((one, other) => Math.abs(one.ended - at) - Math.abs(other.ended - at)).slice(0, mostSuspects);
+    return `a turn of ${used} ms, perhaps because of one of these:\n${nearest.map(({ request }) => `  ${request.slice(0, 500)}\n`).join('')}`;
   }
 
   #explained({ began, ended }: Wait, turns: readonly Turn[]): string {

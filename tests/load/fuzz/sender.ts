@@ -39,7 +39,7 @@ export interface SenderTask {
 export type SenderReport =
   | { readonly kind: 'counts'; readonly counts: Readonly<Record<string, number>> }
   | { readonly kind: 'failed'; readonly label: string; readonly status: number; readonly answer: string; readonly request: string }
-  | { readonly kind: 'slow'; readonly label: string; readonly began: number; readonly ended: number };
+  | { readonly kind: 'slow'; readonly label: string; readonly began: number; readonly ended: number; readonly request: string };
 
 /** In milliseconds. */
 const slow = 300;
@@ -129,9 +129,14 @@ async function send(socket: NonNullable<Awaited<ReturnType<typeof dial>>>, reque
       label,
       status,
       answer: answer.slice(0, 1_000),
-      request: `${request.method} ${request.path} ${request.body ?? ''}`.slice(0, 2_000),
+      request: shortOf(request),
     });
-  if (Date.now() - began > slow) report({ kind: 'slow', label, began, ended: Date.now() });
+  if (Date.now() - began > slow) report({ kind: 'slow', label, began, ended: Date.now(), request: shortOf(request) });
+}
+
+/** Without what is repeated. */
+function shortOf({ method, path, body = '' }: FuzzedRequest): string {
+  return `${method} ${path} ${body}`.replace(/(.{1,3}?)\1{20,}/gs, '$1…').slice(0, 2_000);
 }
 
 await Promise.all(
