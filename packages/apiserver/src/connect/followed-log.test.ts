@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { status } from '@capstan/machinery';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { FollowedLog, type FollowedLogOptions, NodeAway } from './followed-log.ts';
 
 const lineAt = (index: number): string => `2030-01-01T00:00:${String(index % 60).padStart(2, '0')}.${index}Z line ${index}\n`;
@@ -99,6 +99,13 @@ describe('a log that is followed', () => {
     const [timed, limited] = [parts(), parts()];
     expect(await text(await follow({ ask: () => timed.shift()! }, 'timestamps=true').open())).toBe(linesTo(9));
     expect(await text(await follow({ ask: () => limited.shift()! }, 'limitBytes=20').open())).toBe(textTo(9).slice(0, 20));
+  });
+
+  test('lets go of the stored part if the client has left before it could be sent', async () => {
+    const stored = whole(linesTo(1));
+    const body = await follow({ stored: async () => stored }).open();
+    body.destroy();
+    await vi.waitFor(() => expect(stored.destroyed).toBe(true));
   });
 
   test('ends when the client leaves while the node is away', async () => {

@@ -74,7 +74,8 @@ export class FollowedLog {
       this.#isAway = runs;
       first = { body: body ?? Readable.from([]), isLast: !runs };
     }
-    return Readable.from(this.#read(first), { objectMode: false });
+    // The first part is open before anybody reads, and nobody may.
+    return Readable.from(this.#read(first), { objectMode: false }).once('close', () => first.body.destroy());
   }
 
   async *#read(first: Part): AsyncGenerator<Buffer> {

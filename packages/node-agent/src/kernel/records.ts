@@ -8,7 +8,7 @@ const mostRecords = 10_000;
 export class KernelRecords implements AsyncDisposable {
   readonly #path: string;
   readonly #buffer = Buffer.alloc(16_384);
-  #file: FileHandle | undefined;
+  #file: Promise<FileHandle> | undefined;
 
   constructor(path = '/dev/kmsg') {
     this.#path = path;
@@ -16,10 +16,14 @@ export class KernelRecords implements AsyncDisposable {
 
   /** The records since the last call that contain the text. Rejects if the messages cannot be read. */
   async read(wanted: string): Promise<string> {
-    this.#file ??= await open(this.#path, constants.O_RDONLY | constants.O_NONBLOCK);
+    this.#file ??= open(this.#path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
+      this.#file = undefined;
+      throw error;
+    });
+    const file = await this.#file;
     let text = '';
     for (let record = 0; record < mostRecords; record++) {
-      const part = await this.#record(this.#file);
+      const part = await this.#record(file);
       if (part === undefined) break;
       // Each read of /dev/kmsg is a record; all others are dropped at once.
       if (part.includes(wanted)) text += part;
@@ -41,7 +45,12 @@ export class KernelRecords implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#file?.close();
+    const file = this.#file;
     this.#file = undefined;
+    // It may be opened at this moment.
+    await file?.then(
+      (one) => one.close(),
+      () => {},
+    );
   }
 }

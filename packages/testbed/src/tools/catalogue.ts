@@ -21,6 +21,7 @@ export type ToolName =
   | 'rsync'
   | 'sftp-server'
   | 'haproxy'
+  | 'qemu-aarch64'
   | 'faketime'
   | 'nft'
   | 'iptables'
@@ -176,6 +177,7 @@ const described: readonly ToolDescription[] = [
     onPath: { atLeast: '2.4.0', versionArgs: ['-v'] },
     debianTree: debianProgram('haproxy', 'usr/sbin/haproxy'),
   },
+  { name: 'qemu-aarch64', version: 'debian', debian: { package: 'qemu-user-static', file: 'usr/bin/qemu-aarch64-static' } },
   { name: 'faketime', version: 'debian', debianTree: faketimeTree },
   {
     name: 'nft',
