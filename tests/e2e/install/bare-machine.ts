@@ -40,10 +40,12 @@ export class BareMachine implements AsyncDisposable {
     return code === 0 ? undefined : `namespaces cannot be created here: ${stderr.trim()}`;
   }
 
-  /** `root` is a directory that does not exist. */
-  static async start(root: string): Promise<BareMachine> {
+  /** `root` is a directory that does not exist. `fill` gives it the programs of the machine. */
+  static async start(root: string, fill = fillLikeHere): Promise<BareMachine> {
     const networks = [`capstan-${process.pid}-s${made}`, `capstan-${process.pid}-m${made++}`] as const;
     try {
+      await makeRoot(root);
+      await fill(root);
       return await BareMachine.#startIn(networks, root);
     } catch (error) {
       for (const name of networks) await run('ip', ['netns', 'delete', name]);
@@ -59,7 +61,6 @@ export class BareMachine implements AsyncDisposable {
     await output('ip', ['-n', server, 'address', 'add', `${BareMachine.serverAddress}/24`, 'dev', 'wire']);
     await output('ip', ['-n', machine, 'address', 'add', '10.99.0.2/24', 'dev', 'wire']);
     for (const name of networks) await output('ip', ['-n', name, 'link', 'set', 'wire', 'up']);
-    await fill(root);
     const mounts = devices.map((device) => `mount --bind /dev/${device} ${root}/dev/${device}`).join(' && ');
     const first = `mount -t proc proc ${root}/proc && ${mounts} && exec chroot ${root} /bin/sh -c 'while :; do sleep 86400 & wait; done'`;
     const holder = new Child('bare machine', [
@@ -80,11 +81,12 @@ export class BareMachine implements AsyncDisposable {
   }
 
   /** Runs shell commands on the machine, by default as root. */
-  run(script: string, { user }: { readonly user?: number } = {}): Promise<CommandResult> {
+  run(script: string, { user, timeout = 120_000 }: { readonly user?: number; readonly timeout?: number } = {}): Promise<CommandResult> {
     const as = user === undefined ? [] : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
     const home = user === undefined ? '/root' : '/home/user';
     const spaces = ['--target', String(this.#pid), '--net', '--mount', '--pid', '--uts', '--root', '--wd'];
-    return run('nsenter', [...spaces, ...as, 'env', '-i', 'PATH=/usr/bin:/bin', `HOME=${home}`, '/bin/sh', '-c', script]);
+    const words = [...spaces, ...as, 'env', '-i', 'PATH=/usr/bin:/bin', `HOME=${home}`, '/bin/sh', '-c', script];
+    return run('nsenter', words, { timeout });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -94,13 +96,20 @@ export class BareMachine implements AsyncDisposable {
   }
 }
 
-async function fill(root: string): Promise<void> {
-  for (const folder of ['usr/bin', 'proc', 'dev', 'etc', 'tmp', 'root', 'home/user', 'opt', 'var/lib', 'small', 'run'])
+async function makeRoot(root: string): Promise<void> {
+  for (const folder of ['proc', 'dev', 'etc', 'tmp', 'root', 'home/user', 'opt', 'var/lib', 'small', 'run'])
     mkdirSync(join(root, folder), { recursive: true });
-  symlinkSync('usr/bin', join(root, 'bin'));
   for (const device of devices) writeFileSync(join(root, 'dev', device), '');
   writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000::/home/user:/bin/sh\n');
   writeFileSync(join(root, 'etc/group'), 'root:x:0:\nuser:x:1000:\n');
+  await output('chown', ['1000:1000', join(root, 'home/user')]);
+  await output('chmod', ['1777', join(root, 'tmp')]);
+}
+
+/** With copies of programs of this machine. */
+async function fillLikeHere(root: string): Promise<void> {
+  mkdirSync(join(root, 'usr/bin'), { recursive: true });
+  symlinkSync('usr/bin', join(root, 'bin'));
   const files = new Set(libraries.filter((library) => existsSync(library)));
   for (const program of programs) {
     const path = (await output('sh', ['-c', `readlink -f "$(command -v ${program})"`])).trim();
@@ -117,6 +126,4 @@ async function fill(root: string): Promise<void> {
     mkdirSync(join(root, dirname(file)), { recursive: true });
     copyFileSync(file, join(root, file));
   }
-  await output('chown', ['1000:1000', join(root, 'home/user')]);
-  await output('chmod', ['1777', join(root, 'tmp')]);
 }
