@@ -41,6 +41,7 @@ export type ToolName =
   | 'netutils'
   | 'coredns'
   | 'nomad'
+  | 'k9s'
   | 'e2e.test'
   | 'kubectl-ws'
   | 'kubectl-kcp'
@@ -157,6 +158,7 @@ const described: readonly ToolDescription[] = [
   { name: 'netutils', version: contentVersion('netutils'), go: { module: 'netutils', package: '.', linkerFlags: '-s -w' } },
   { name: 'coredns', version: contentVersion('coredns'), go: { module: 'coredns', package: '.', linkerFlags: '-s -w' } },
   { name: 'nomad', version: 'v1.11.3', go: { module: 'nomad', package: 'github.com/hashicorp/nomad', linkerFlags: '-s -w' } },
+  { name: 'k9s', version: 'v0.50.9', go: { module: 'k9s', package: 'github.com/derailed/k9s', linkerFlags: '-s -w' } },
   { name: 'openssl', version: '3', onPath: { atLeast: '3.0.0', versionArgs: ['version'] } },
   { name: 'podman', version: 'debian-2', onPath: { atLeast: '4.3.0', versionArgs: ['--version'] }, debianTree: podmanTree },
   { name: 'dockerd', version: 'debian', debianTree: dockerTree },
