@@ -57,7 +57,7 @@ function wrongChecksum(): ClusterFault {
   };
 }
 
-/** In milliseconds: how long an operation may take, and how often it is looked at. Some steps take little longer. */
+/** In milliseconds: how long a step may take, and how often an operation is looked at. Some steps take little longer. */
 const deadline = 400_000;
 const interval = 10;
 let count = 0;
@@ -145,7 +145,7 @@ class FaultyOperation {
 
   /** Lets the fault happen in each step when it begins, until the operation is over. */
   async follow(): Promise<void> {
-    for (const end = Date.now() + deadline; Date.now() < end; ) {
+    for (let end = Date.now() + deadline; Date.now() < end; ) {
       const operation = await this.#operation();
       if (operation === 'gone') return;
       const steps = operation?.status?.steps ?? [];
@@ -155,8 +155,10 @@ class FaultyOperation {
       if (state === 'succeeded') return;
       if (state === 'failed' || state === 'needs_intervention') await this.#goOn(state);
       const fresh = steps.find((step) => step.state === 'running' && !this.#cells.has(step.id));
-      if (fresh !== undefined && this.#options.fault !== undefined) await this.#hit(fresh, this.#options.fault);
-      else await sleep(interval);
+      if (fresh !== undefined && this.#options.fault !== undefined) {
+        await this.#hit(fresh, this.#options.fault);
+        end = Date.now() + deadline;
+      } else await sleep(interval);
     }
     for (const cell of this.#cells.values()) if (cell.outcome !== 'completed by retry') cell.outcome = 'stuck';
   }
