@@ -24,6 +24,12 @@ program('squeue', 'printf "12\\n13\\n"\n');
 program('munge', 'cat');
 program('unmunge', 'exit "$CODE"\n');
 
+// The kinds of file systems, as `path=kind`.
+program('stat', 'for entry in $KINDS; do [ "${entry%=*}" != "$3" ] || echo "${entry#*=}"; done\n');
+// Too full for an installation, so that nothing is installed.
+program('df', 'printf "Filesystem Available\\ndisk 1 1 0\\n"\n');
+program('uname', 'echo g1\n');
+
 interface Result {
   readonly code: number;
   readonly output: string;
@@ -45,6 +51,27 @@ const changes = async (result: Promise<Result>): Promise<string[]> =>
     .split('\n')
     .filter((line) => line.startsWith('> '))
     .map((line) => line.slice('> update nodename=g1 state='.length));
+
+describe('prepare', () => {
+  const groups = '/sys/fs/cgroup';
+  const version1 = ['cpuacct', 'cpuset', 'devices', 'freezer', 'memory', 'systemd'].map((name) => `${groups}/${name}=cgroupfs`);
+  const kinds = (...entries: readonly string[]) =>
+    run('slurm-prepare', ['i', 'g1', 'cgroup', '6818'], { KINDS: [`${groups}=tmpfs`, ...entries].join(' ') });
+
+  test('goes on with control groups of version 1', async () => {
+    // One of the later checks stops it: the disk is full, or tests run Slurm on this machine.
+    expect([21, 28]).toContain((await kinds(...version1)).code);
+  });
+
+  test.each([
+    ['version 1 without devices', version1.filter((entry) => !entry.includes('devices')), 'have no devices;'],
+    ['neither version', [], 'no control groups in /sys/fs/cgroup where Slurm looks for them'],
+  ])('refuses to confine jobs with %s, and says why', async (_, entries, reason) => {
+    const { code, output } = await kinds(...entries);
+    expect(code).toBe(27);
+    expect(output).toContain(reason);
+  });
+});
 
 describe('node', () => {
   test.each([
