@@ -13,6 +13,8 @@ export function validateFieldManager(manager: string, path = FieldPath.of('field
   if (Buffer.byteLength(manager) > managerLimit) errors.push(tooLong(path, managerLimit));
   let position = 0;
   for (const character of manager) {
+    // Each error shows the whole name, which may have a million characters.
+    if (errors.length > managerLimit) break;
     if (!printable.test(character)) {
       const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
       errors.push(invalid(path, manager, `invalid character U+${code} (at position ${position})`));

@@ -52,6 +52,12 @@ describe('list options', () => {
   });
 });
 
+it('errors about a field manager are few, however long it is', () => {
+  expect(validateWriteOptions({ fieldManager: '\n'.repeat(128) })).toHaveLength(128);
+  // One more says that it is too long.
+  expect(validateWriteOptions({ fieldManager: '\n'.repeat(300_000) })).toHaveLength(129);
+});
+
 describe('write options', () => {
   it.each([
     [{ fieldManager: 'm'.repeat(128), dryRun: ['All', 'All'], fieldValidation: 'Strict' }, []],
