@@ -83,8 +83,7 @@ export class ClusterWorld extends NodeWorld {
 
   /** kill -9 of the program of the cluster, if it runs on a machine. */
   async killService({ host }: Machine): Promise<void> {
-    const { stdout } = await host.run(['pgrep', '-of', `^/usr/local/bin/${this.#program} (server|agent)`]);
-    if (stdout.trim() !== '') await host.kill(Number(stdout));
+    await host.run(['pkill', '-KILL', '-of', `^/usr/local/bin/${this.#program} (server|agent)`]);
   }
 
   /** Whether the cluster has so many nodes, and all of them are ready, as it says itself. */
