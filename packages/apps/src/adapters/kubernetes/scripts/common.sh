@@ -35,6 +35,15 @@ kubeadmin() {
   else kubectl --kubeconfig "$admin" "$@"; fi
 }
 
+# The API of this server may just have been started again.
+wait_for_api() {
+  for _ in $(seq 20); do
+    ! kubeadmin --request-timeout 10s get --raw /readyz > /dev/null || return 0
+    sleep 1
+  done
+  return 1
+}
+
 reported_version() {
   if [ "$program" = kubeadm ]; then kubeadm version -o short 2>/dev/null
   else "$program" --version 2>/dev/null | sed -n '1s/^.* version \([^ ]*\).*$/\1/p'; fi

@@ -4,7 +4,7 @@ set -eu
 . ./common.sh
 node=$2 operation=$3 seconds=$4
 
-kubeadmin --request-timeout 10s get --raw /readyz > /dev/null || { echo "error: the API of this server is not ready" >&2; exit 55; }
+wait_for_api || { echo "error: the API of this server is not ready" >&2; exit 55; }
 found=$(kubeadmin get node "$node" --ignore-not-found -o 'jsonpath={.metadata.name} {.spec.unschedulable}')
 [ -n "$found" ] || { echo "the cluster has no node $node"; exit 0; }
 # A cordon that somebody else has set stays theirs.

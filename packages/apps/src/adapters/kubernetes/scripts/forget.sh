@@ -4,7 +4,7 @@ set -eu
 . ./common.sh
 node=$2 part=$3
 
-kubeadmin --request-timeout 10s get --raw /readyz > /dev/null || { echo "error: the API of this server is not ready" >&2; exit 55; }
+wait_for_api || { echo "error: the API of this server is not ready" >&2; exit 55; }
 if [ "$part" = etcd ] && [ "$program" = kubeadm ]; then
   # On the server that leaves. A failure is only a warning to kubeadm.
   output=$(kubeadm reset phase remove-etcd-member 2>&1) || output="Failed to remove etcd member: $output"

@@ -4,7 +4,7 @@ set -eu
 . ./common.sh
 node=$2
 
-kubeadmin --request-timeout 10s get --raw /readyz > /dev/null || { echo "error: the API of this server is not ready" >&2; exit 55; }
+wait_for_api || { echo "error: the API of this server is not ready" >&2; exit 55; }
 found=$(kubeadmin get node "$node" -o 'jsonpath={.spec.unschedulable} {.metadata.annotations.capstan\.dev/cordoned-by}')
 case $found in
 'true ')
