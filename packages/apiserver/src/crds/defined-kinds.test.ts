@@ -1,8 +1,11 @@
 import { customResourceDefinition, definedKinds } from '@capstan/api';
 import { apiResourceSchema } from '@capstan/api/hashes';
 import { sampleKind } from '@capstan/api/testing';
+import { compileSchema, fieldsOf, itemsOf, type JsonObject } from '@capstan/machinery';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../testing/harness.ts';
+import { asDefinition } from '../workspaces/kinds/bound-definitions.ts';
+import { isOwnSchema } from './own-schemas.ts';
 
 let server: TestServer;
 beforeAll(async () => {
@@ -17,6 +20,10 @@ describe.each([sampleKind, ...definedKinds])('the definition of $kind', (definit
     expect(created.text).toContain('"resourceVersion"');
     expect(created.headers['warning']).toBeUndefined();
     expect(created.json()['spec']).toMatchObject({ ...(schema['spec'] as object) });
+    // As bindings use it.
+    const versions = itemsOf(fieldsOf(asDefinition(created.json())['spec'])['versions']);
+    const isOwn = versions.map(({ schema: held }) => isOwnSchema(compileSchema(fieldsOf(held)['openAPIV3Schema'] as JsonObject)));
+    expect(isOwn).toEqual(versions.map(() => definition !== sampleKind));
   });
 
   test('is accepted as a CustomResourceDefinition', async () => {

@@ -2,12 +2,16 @@ import type { RuleChecker, RuleCompiler } from '@capstan/kinds';
 import { type CompiledSchema, FieldPath, fieldError } from '@capstan/machinery';
 import { type Evaluated, type Held, printHeld, type Quarantine } from '../registry/quarantine.ts';
 import type { Definition } from './definition.ts';
+import { isOwnSchema } from './own-schemas.ts';
 
-/** The same rules, unless the server has stopped while it evaluated them: then every object is rejected. */
+/**
+ * The same rules, unless the server has stopped while it evaluated them: then every object is rejected. Those of our own kinds are always evaluated:
+ * all tenants depend on them, nobody outside wrote them, and a busy server that is killed has often just evaluated one of them.
+ */
 export function quarantinedRules(rules: RuleCompiler, quarantine: Quarantine): RuleCompiler {
   return (schema, definition = '') => {
     const checker = rules(schema, definition);
-    return checker && watched(checker, quarantine, evaluatedRules(schema, definition));
+    return checker && (isOwnSchema(schema) ? checker : watched(checker, quarantine, evaluatedRules(schema, definition)));
   };
 }
 
