@@ -22,7 +22,7 @@ describeUnless(problem, 'a server reachable from other machines', () => {
   });
 
   const start = (...args: string[]): Child => new Child('capstan up', network.command(process.execPath, capstanProgram, 'up', ...args));
-  const announced = (up: Child) => up.waitUntil('controllers', () => up.output.includes('controllers run against'));
+  const announced = (up: Child) => up.waitUntil('controllers', () => up.output.includes('controller-manager | controllers run against'));
   const call = (data: string, ...args: string[]): Promise<string> => {
     const [program, ...rest] = network.command(kubectl, '--kubeconfig', `${data}/admin.kubeconfig`, ...args);
     return output(program, rest, { environment: { HOME: directory.path }, timeout: 30_000 });
