@@ -55,6 +55,8 @@ for tick in range(10000): print('tick', tick, flush=True); time.sleep(0.2)`;
     const program = ['--network', 'none', '--no-upload', '--name', 'seen', '--port', `http=${port}`, '--', 'python3', '-c', script];
     await vi.waitFor(async () => expect(await capstan('run', '--detach', ...program)).toMatchObject({ code: 0 }), patience);
     expect(await capstan('wait', 'seen', '--for', 'running')).toMatchObject({ code: 0 });
+    // A unit outlives its agent, and so would its processes.
+    stack.defer(async () => expect(await capstan('rm', '--force', 'seen')).toMatchObject({ code: 0 }));
     client = stack.use(new Client(connectionOf(loadKubeconfig({ path: environment.KUBECONFIG }))));
   }, 240_000);
   afterAll(() => stack.disposeAsync());
