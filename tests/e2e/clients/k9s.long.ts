@@ -31,6 +31,8 @@ describeUnless(needsRoot ?? (await skipReason(['k9s', 'kubectl'])), 'k9s in a te
     const program = ['--network', 'none', '--no-upload', '--name', 'seen', '--', 'sh', '-c', 'while :; do echo tick; sleep 1; done'];
     await vi.waitFor(async () => expect(await capstan('run', '--detach', ...program)).toMatchObject({ code: 0 }), patience);
     expect(await capstan('wait', 'seen', '--for', 'running')).toMatchObject({ code: 0 });
+    // A unit outlives its agent, and so would its processes.
+    stack.defer(async () => expect(await capstan('rm', '--force', 'seen')).toMatchObject({ code: 0 }));
     const flags = ['--namespace', 'default', '--command', 'pods', '--splashless', '--logFile', directory.join('k9s.log')];
     k9s = stack.use(new Screen([await requireTool('k9s'), ...flags], environment));
   });
