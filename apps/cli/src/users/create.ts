@@ -2,8 +2,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { isPath, platformOwnersGroup } from '@capstan/api';
 import { bindingFor, Client, type Connection, clusterRoleBindingKind, connectionOf, parseKubeconfig, subjectOf } from '@capstan/client';
 import type { JsonObject } from '@capstan/machinery';
+import { isLoopback } from '@capstan/serving';
 import { dump } from 'js-yaml';
 import { timeIn } from '../commands/reservation.ts';
+import { consoleAddress } from '../console/address.ts';
 import { Failure } from '../failure.ts';
 import { currentPath } from '../fleet/state.ts';
 import { whoIs } from '../session/login.ts';
@@ -44,7 +46,8 @@ export async function createUser(name: string, flags: CreateUserFlags): Promise<
   await mustBe(name, own);
   if (workspace !== undefined) await grant(client, workspace, { name, role: flags.role });
   save(file, begin(workspace ?? (await homeOf(own))));
-  tell(name, { file, server, workspace, role: flags.role, isOwner: flags.owner === true, until: new Date(Date.now() + seconds * 1000) });
+  const until = new Date(Date.now() + seconds * 1000);
+  tell(name, { file, server, workspace, role: flags.role, isOwner: flags.owner === true, until, console: consoleFor(server, flags) });
 }
 
 function groupsOf(name: string, { group = [], owner }: CreateUserFlags): readonly string[] {
@@ -134,6 +137,19 @@ function save(file: string, config: JsonObject): void {
   }
 }
 
+/** The address of the console for somebody who reaches the server; undefined if none runs that they can reach. */
+function consoleFor(server: string, flags: ConnectionFlags): string | undefined {
+  try {
+    const address = consoleAddress(flags, { server });
+    return isHere(address) === isHere(server) ? address : undefined;
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+const isHere = (address: string): boolean => isLoopback(new URL(address).hostname.replaceAll(/[[\]]/g, ''));
+
 interface Made {
   readonly file: string;
   readonly server: string;
@@ -141,14 +157,16 @@ interface Made {
   readonly role: string;
   readonly isOwner: boolean;
   readonly until: Date;
+  readonly console: string | undefined;
 }
 
-function tell(name: string, { file, server, workspace, role, isOwner, until }: Made): void {
+function tell(name: string, { file, server, workspace, role, isOwner, until, console }: Made): void {
   const where = workspace === undefined ? 'begins in a home of their own' : `begins in ${workspace}, with the role ${role}`;
   write(`${file} ${where}. It is good until ${until.toISOString().slice(0, 16).replace('T', ' ')} UTC; whoever has it is ${name}.`);
   if (isOwner) write(`${name} is an owner of the platform and may do everything in every workspace.`);
-  write(`Next, on their machine: export KUBECONFIG=${file}; capstan run -- echo hello; capstan console`);
-  if (/^(127\.|\[::1\]|localhost)/.test(new URL(server).host))
+  const look = console === undefined ? '' : `; capstan console --url ${console}`;
+  write(`Next${isHere(server) ? '' : ', on their machine'}: export KUBECONFIG=${file}; capstan run -- echo hello${look}`);
+  if (isHere(server))
     write(
       `${server} is reachable from this machine only. For others, start "capstan up --host 0.0.0.0" and name its address with --server.`,
     );
