@@ -4,14 +4,20 @@ import type { Json, KubeObject } from '@capstan/machinery';
 import type { QuotaAmount } from './limits.ts';
 
 /**
- * Measures the objects of a kind by what its definition says. The expressions are compiled when the first object is measured. Throws if the definition is wrong, and for objects that are
- * not of the kind.
+ * Measures the objects of a kind by what its definition says. The expressions are compiled when the first object is measured, and each object is measured once: schedulers ask for all of
+ * them in every pass. Throws if the definition is wrong, and for objects that are not of the kind.
  */
 export function measuring(kind: KindDefinition): (object: KubeObject) => QuotaAmount {
   let programs: readonly (readonly [name: string, program: Program])[] | undefined;
-  return (object) => {
+  const known = new WeakMap<KubeObject, QuotaAmount>();
+  const measure = (object: KubeObject): QuotaAmount => {
     programs ??= kind.measures.flatMap(({ name, amount }) => (amount === undefined ? [] : [[name, programOf(kind, amount)] as const]));
     return Object.fromEntries(programs.map(([name, program]) => [name, amountOf(program, object, `${kind.kind}, ${name}`)]));
+  };
+  return (object) => {
+    let amount = known.get(object);
+    if (amount === undefined) known.set(object, (amount = measure(object)));
+    return amount;
   };
 }
 
