@@ -1,16 +1,6 @@
 /** The part of the package that runs in browsers: it compiles without Node's types. */
 export { type FetchOptions, FetchTransport } from './fetch/fetch-transport.ts';
-export {
-  bindingFor,
-  changeRole,
-  clusterRoleBindingKind,
-  type Member,
-  memberRoles,
-  membersOf,
-  type RoleBinding,
-  removeMember,
-  subjectOf,
-} from './members/members.ts';
+export * from './members/members.ts';
 export { type DiscoveredResource, discover, resourceForKind } from './rest/discovery.ts';
 export * from './rest/error.ts';
 export { followLines, type LinesCall } from './rest/lines.ts';

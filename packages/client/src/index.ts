@@ -22,17 +22,7 @@ export {
   mergeKubeconfigs,
   parseKubeconfig,
 } from './kubeconfig/kubeconfig.ts';
-export {
-  bindingFor,
-  changeRole,
-  clusterRoleBindingKind,
-  type Member,
-  memberRoles,
-  membersOf,
-  type RoleBinding,
-  removeMember,
-  subjectOf,
-} from './members/members.ts';
+export * from './members/members.ts';
 export { LineSplitter } from './rest/body.ts';
 export { type Deferred, deferred } from './rest/deferred.ts';
 export { type DiscoveredResource, discover, resourceForKind } from './rest/discovery.ts';

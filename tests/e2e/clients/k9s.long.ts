@@ -1,41 +1,25 @@
 import { mkdirSync } from 'node:fs';
-import { buildCapstan, Child, capstanProgram, freePort, requireTool, run, temporaryDirectory } from '@capstan/testbed';
+import { join } from 'node:path';
+import { buildCapstan, requireTool } from '@capstan/testbed';
 import { describeUnless, skipReason } from '@capstan/testbed/vitest';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, test } from 'vitest';
 import { Screen } from '../support/screen.ts';
+import { seenUnitProblem, startSeenUnit } from '../support/seen-unit.ts';
 
 await buildCapstan();
 
-const patience = { timeout: 60_000, interval: 200 };
-const needsRoot = process.getuid?.() === 0 ? undefined : 'units are isolated only by root';
-
 /** The real program; `k9s.test.ts` makes its requests. */
-describeUnless(needsRoot ?? (await skipReason(['k9s', 'kubectl'])), 'k9s in a terminal', () => {
+describeUnless(seenUnitProblem ?? (await skipReason(['k9s', 'kubectl'])), 'k9s in a terminal', () => {
   const stack = new AsyncDisposableStack();
-  const directory = stack.use(temporaryDirectory('k9s'));
-  const data = directory.join('data');
-  const environment = { HOME: directory.path, K9S_CONFIG_DIR: directory.join('k9s'), KUBECONFIG: `${data}/admin.kubeconfig` };
-  const capstan = (...args: string[]) =>
-    run(process.execPath, [capstanProgram, ...args], { environment, directory: directory.path, timeout: 60_000 });
   let k9s: Screen;
 
   beforeAll(async () => {
+    const { home, kubeconfig } = stack.use(await startSeenUnit(['sh', '-c', 'while :; do echo tick; sleep 1; done']));
+    const environment = { HOME: home, KUBECONFIG: kubeconfig, K9S_CONFIG_DIR: join(home, 'k9s') };
     mkdirSync(environment.K9S_CONFIG_DIR);
-    const words = ['up', '--data-dir', data, '--port', String(await freePort())];
-    const up = new Child('capstan up', [process.execPath, capstanProgram, ...words], { environment });
-    stack.defer(() => up.stop(15_000));
-    await up.waitUntil('announced', () => up.output.includes('Capstan is ready'));
-    await vi.waitFor(async () => expect((await capstan('node', 'list')).stdout).toMatch(/\sReady\s/), patience);
-    expect(await capstan('offering', 'create', 'small', '--cpu', '200m', '--memory', '128Mi')).toMatchObject({ code: 0 });
-    await vi.waitFor(async () => expect(await capstan('ws', 'use', 'root:main:default')).toMatchObject({ code: 0 }), patience);
-    const program = ['--network', 'none', '--no-upload', '--name', 'seen', '--', 'sh', '-c', 'while :; do echo tick; sleep 1; done'];
-    await vi.waitFor(async () => expect(await capstan('run', '--detach', ...program)).toMatchObject({ code: 0 }), patience);
-    expect(await capstan('wait', 'seen', '--for', 'running')).toMatchObject({ code: 0 });
-    // A unit outlives its agent, and so would its processes.
-    stack.defer(async () => expect(await capstan('rm', '--force', 'seen')).toMatchObject({ code: 0 }));
-    const flags = ['--namespace', 'default', '--command', 'pods', '--splashless', '--logFile', directory.join('k9s.log')];
+    const flags = ['--namespace', 'default', '--command', 'pods', '--splashless', '--logFile', join(home, 'k9s.log')];
     k9s = stack.use(new Screen([await requireTool('k9s'), ...flags], environment));
-  });
+  }, 240_000);
   afterAll(() => stack.disposeAsync());
 
   test('shows the pod of a unit, its output and its description, opens a shell, and says why it cannot be deleted', async () => {

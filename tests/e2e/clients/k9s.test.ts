@@ -1,13 +1,13 @@
 import { Client, connectionOf, dialOptions, loadKubeconfig } from '@capstan/client';
 import type { JsonObject } from '@capstan/machinery';
 import { type ChannelMessage, channel, dialCommand, dialPort } from '@capstan/streams';
-import { buildCapstan, Child, capstanProgram, freePort, run, temporaryDirectory } from '@capstan/testbed';
+import { buildCapstan, freePort } from '@capstan/testbed';
 import { describeUnless } from '@capstan/testbed/vitest';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { seenUnitProblem, startSeenUnit } from '../support/seen-unit.ts';
 
 await buildCapstan();
 
-const needsRoot = process.getuid?.() === 0 ? undefined : 'units are isolated only by root';
 const patience = { timeout: 60_000, interval: 200 };
 const pods = '/api/v1/namespaces/default/pods';
 const metrics = '/apis/metrics.k8s.io/v1beta1/namespaces/default/pods';
@@ -30,34 +30,18 @@ interface Table {
 }
 
 /** The requests of k9s 0.50, with its options: those at its start, those of its view of pods, and those of its actions. */
-describeUnless(needsRoot, 'k9s in a project with a unit', () => {
+describeUnless(seenUnitProblem, 'k9s in a project with a unit', () => {
   const stack = new AsyncDisposableStack();
-  const directory = stack.use(temporaryDirectory('k9s'));
-  const data = directory.join('data');
-  const environment = { HOME: directory.path, KUBECONFIG: `${data}/admin.kubeconfig` };
-  const capstan = (...args: string[]) =>
-    run(process.execPath, [capstanProgram, ...args], { environment, directory: directory.path, timeout: 60_000 });
   let client: Client;
   let port: number;
 
   beforeAll(async () => {
-    const words = ['up', '--data-dir', data, '--port', String(await freePort())];
-    const up = new Child('capstan up', [process.execPath, capstanProgram, ...words], { environment });
-    stack.defer(() => up.stop(15_000));
-    await up.waitUntil('announced', () => up.output.includes('Capstan is ready'));
-    await vi.waitFor(async () => expect((await capstan('node', 'list')).stdout).toMatch(/\sReady\s/), patience);
-    expect(await capstan('offering', 'create', 'small', '--cpu', '200m', '--memory', '128Mi')).toMatchObject({ code: 0 });
-    await vi.waitFor(async () => expect(await capstan('ws', 'use', 'root:main:default')).toMatchObject({ code: 0 }), patience);
     port = await freePort();
     const script = `import time, http.server, threading
 threading.Thread(target=http.server.HTTPServer(('127.0.0.1', ${port}), http.server.SimpleHTTPRequestHandler).serve_forever, daemon=True).start()
 for tick in range(10000): print('tick', tick, flush=True); time.sleep(0.2)`;
-    const program = ['--network', 'none', '--no-upload', '--name', 'seen', '--port', `http=${port}`, '--', 'python3', '-c', script];
-    await vi.waitFor(async () => expect(await capstan('run', '--detach', ...program)).toMatchObject({ code: 0 }), patience);
-    expect(await capstan('wait', 'seen', '--for', 'running')).toMatchObject({ code: 0 });
-    // A unit outlives its agent, and so would its processes.
-    stack.defer(async () => expect(await capstan('rm', '--force', 'seen')).toMatchObject({ code: 0 }));
-    client = stack.use(new Client(connectionOf(loadKubeconfig({ path: environment.KUBECONFIG }))));
+    const { kubeconfig } = stack.use(await startSeenUnit(['python3', '-c', script], ['--port', `http=${port}`]));
+    client = stack.use(new Client(connectionOf(loadKubeconfig({ path: kubeconfig }))));
   }, 240_000);
   afterAll(() => stack.disposeAsync());
 
@@ -76,7 +60,7 @@ for tick in range(10000): print('tick', tick, flush=True); time.sleep(0.2)`;
     expect([answer.code, isEnough(text)], text).toEqual([200, true]);
     return text;
   };
-  /** What a list and then a watch show, as informers ask for them. */
+  /** Lists objects and then watches them, with the options of an informer. Returns both answers. */
   const informed = async (path: string): Promise<{ list: List; bookmark: string }> => {
     const list = await get<List>(`${path}?limit=500&resourceVersion=0`);
     const query = `allowWatchBookmarks=true&resourceVersion=${list.metadata.resourceVersion}&timeoutSeconds=300&watch=true`;

@@ -6,6 +6,7 @@ import {
   type FleetQuota,
   fleetQuotaKind,
   isPath,
+  measures,
   platformWorkspace,
 } from '@capstan/api';
 import { type Client, isForbidden, isNotFound, type Resource } from '@capstan/client';
@@ -50,6 +51,9 @@ export async function setQuota(workspace: string, flags: QuotaFlags): Promise<vo
     spec: { ...target, limits: limitsIn(flags) },
   };
   await quotasIn(client).apply(object as unknown as JsonObject, { fieldManager: 'capstan-quota', force: true });
+  for (const name of Object.keys(object.spec.limits.others ?? {}))
+    if (!measures.has(name))
+      process.stderr.write(`No kind of Capstan's own has the measure ${name}: the limit holds if another product counts it.\n`);
   write(`The limits of ${workspace} were set. Next: capstan quota list`);
 }
 

@@ -39,7 +39,7 @@ export async function login(server: string, flags: LoginFlags): Promise<void> {
   if (home !== undefined) write(`It begins in ${home}, the workspace of your own. "capstan ws use" leads to others.`);
 }
 
-/** Those who may not work in root begin at home. Undefined for root. */
+/** The home of a user who has no right to work in root; undefined for the others, who begin in root. */
 async function beginning(connection: Connection): Promise<string | undefined> {
   using client = new Client(connection, { userAgent });
   return (await worksInRoot(client)) ? undefined : await homePath(client);

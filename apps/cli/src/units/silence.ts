@@ -27,7 +27,7 @@ export function watchSilence(units: Units, name: string, say: (text: string) => 
   const watching = async (): Promise<void> => {
     for await (const unit of watchUnit(units, { name, signal: stop.signal })) silence.see(unit);
   };
-  // Whoever may not watch the unit reads its output all the same.
+  // A user without the right to watch the unit still gets its output.
   watching().catch(() => {});
   return { [Symbol.dispose]: () => stop.abort() };
 }

@@ -30,7 +30,7 @@ export const allocationKind = defineKind({
   categories: ['capstan'],
   scope: 'Namespaced',
   description: 'An order of an offering: nodes and GPUs that are reserved for it until it is deleted.',
-  // What an allocation has depends on the nodes that it gets, so the scheduler says it.
+  // The scheduler counts these amounts, because they depend on the nodes that the allocation gets.
   measures: [
     { name: 'allocations', description: 'the number of allocations', unit: 'count', words: ['allocation', 'allocations'] },
     { name: 'gpus', description: 'GPUs and MIG instances of all models', unit: 'count', words: ['GPU', 'GPUs'] },

@@ -51,7 +51,7 @@ export interface KindOptions<V extends Readonly<Record<string, KindVersion>>, S 
   readonly scope: 'Cluster' | 'Namespaced';
   /** Subresources that lead to a node, such as `log` and `exec`. The audit log records every request for them, whatever its verb. */
   readonly streams?: readonly string[];
-  /** What quotas can limit. */
+  /** The amounts of its objects that quotas can limit. */
   readonly measures?: readonly Measure[];
   /** Sentences for people who have never seen the kind. */
   readonly description: string;

@@ -2,7 +2,7 @@
 export type Measure = {
   /** As limits name it, such as `storage`. No two kinds have measures of one name. */
   readonly name: string;
-  /** What is counted: a part of a sentence, such as `the sizes of all storages together`. */
+  /** Names the amount within a sentence, such as `the sizes of all storages together`. */
   readonly description: string;
   /** Each value of it has a limit of its own, such as each model of GPUs. */
   readonly perValue?: true;

@@ -6,14 +6,14 @@ import type { Query } from '../request/info.ts';
 import { isAway } from './stored-logs.ts';
 
 export interface FollowedLogOptions {
-  /** What the client asked for. */
+  /** The options of the request. */
   readonly query: Pick<Query, 'get'>;
   readonly signal: AbortSignal;
   /** The log as the node has it, until the program ends. Rejects if the node refuses, and with `NodeAway` if it cannot be reached. */
   readonly ask: (query: URLSearchParams) => Promise<Readable>;
   /** As far as the node has sent it before; undefined if it has sent nothing. */
   readonly stored: (query: URLSearchParams) => Promise<Readable | undefined>;
-  /** What is known of the program: that it `runs`, has `ended`, or that its node has nothing of it any more, as when it was started `elsewhere` or deleted. */
+  /** The program `runs`, or has `ended`, or its node has nothing of it any more, because it was deleted or started `elsewhere`. */
   readonly state: () => 'runs' | 'ended' | 'elsewhere';
   /** In milliseconds, between two attempts to reach a node that is away. */
   readonly pauses?: BackoffLimits;

@@ -77,7 +77,6 @@ export class PassQuota {
   }
 
   countVolume(volume: NodeVolume): void {
-    if (this.isEmpty) return;
     const { id, path, amount } = countedVolume(volume);
     this.count(id, path, amount);
   }

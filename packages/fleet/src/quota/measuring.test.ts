@@ -32,6 +32,9 @@ describe('a kind', () => {
       ...(phase !== undefined && { status: { phase } }),
     });
     const measured = measuring(nodeVolumeKind);
+    const one = volume('Ready');
+    // Once: the same answer, and not only an equal one.
+    expect(measured(one)).toBe(measured(one));
     expect([volume(), volume('Ready'), volume('Deleted')].map((one) => measured(one))).toEqual([
       { storage: 5 },
       { storage: 5 },
