@@ -1,5 +1,6 @@
-import { cgroup, cgroupProblem } from '../hosts/cgroups.ts';
+import { cgroupProblem } from '../hosts/cgroups.ts';
 import type { Host } from '../hosts/host.ts';
+import { groupOf, mountGroups } from '../hosts/old-groups.ts';
 import { containerdEnvironment } from '../tools/containerd.ts';
 import { requireTool } from '../tools/tool.ts';
 import { cgroupFile } from './node.ts';
@@ -20,20 +21,11 @@ export async function distributionEnvironment(): Promise<Readonly<Record<string,
  * the result after the host.
  */
 export async function prepareHost(host: Host): Promise<AsyncDisposable> {
-  const name = `capstan-${process.pid}-${host.name}`;
-  const group = cgroup(name, { isNested: true });
-  host.write(cgroupFile, `${name}\n`);
-  const { code, stderr } = await host.run(['sh', '-ec', script]);
-  if (code === 0) return group;
-  group[Symbol.dispose]();
-  throw new Error(`the control groups of ${host.name} cannot be mounted: ${stderr}`);
+  host.write(cgroupFile, `${groupOf(host)}\n`);
+  return mountGroups(host, script);
 }
 
 const script = `
-umount /sys/fs/cgroup
-mount -t tmpfs tmpfs /sys/fs/cgroup
-mkdir /sys/fs/cgroup/unified
-mount -t cgroup2 cgroup2 /sys/fs/cgroup/unified
 while IFS=: read -r id controllers path; do
   case $controllers in '' | name=*) continue ;; esac
   mkdir "/sys/fs/cgroup/$controllers"
