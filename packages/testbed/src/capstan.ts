@@ -22,7 +22,10 @@ export interface CapstanOptions {
   readonly openFiles?: number;
 }
 
+/** What Node runs: enough for commands that end soon, and for hosts that have no other folders of this one. */
 export const capstanProgram = resolve(import.meta.dirname, '../../../apps/cli/bin/start.mjs');
+/** What users run, which chooses Node and its options. */
+export const capstanCommand = resolve(capstanProgram, '../capstan');
 
 /** The real `capstan apiserver` process. It can be killed and started again on the same data and port. */
 export class RunningCapstan implements RunningApiServer {
@@ -62,7 +65,7 @@ export class RunningCapstan implements RunningApiServer {
     const dataDirectory = directory.join('data');
     if (options.beside !== undefined)
       cpSync(resolve(options.beside.dataDirectory, 'pki'), resolve(dataDirectory, 'pki'), { recursive: true });
-    const command = [process.execPath, capstanProgram, 'apiserver', '--data-dir', dataDirectory, '--port', String(port)];
+    const command = [capstanCommand, 'apiserver', '--data-dir', dataDirectory, '--port', String(port)];
     const etcd = options.store === 'etcd' ? (options.etcd ?? stack.use(await startEtcd())) : undefined;
     if (etcd !== undefined) command.push('--etcd-endpoints', etcd.endpoints.join(','));
     command.push(...(options.args ?? []));

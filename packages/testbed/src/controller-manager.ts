@@ -1,4 +1,4 @@
-import { type CapstanOptions, capstanProgram, type RunningCapstan } from './capstan.ts';
+import { type CapstanOptions, capstanCommand, type RunningCapstan } from './capstan.ts';
 import { Child } from './child.ts';
 
 /**
@@ -9,8 +9,8 @@ export async function startControllerManager(
   server: RunningCapstan,
   { args = [], environment }: Pick<CapstanOptions, 'args' | 'environment'> = {},
 ): Promise<Child> {
-  const command = [capstanProgram, 'controller-manager', '--data-dir', server.dataDirectory, '--port', '0', '--no-leader-elect', ...args];
-  const manager = new Child('controller-manager', [process.execPath, ...command], environment === undefined ? {} : { environment });
+  const command = [capstanCommand, 'controller-manager', '--data-dir', server.dataDirectory, '--port', '0', '--no-leader-elect', ...args];
+  const manager = new Child('controller-manager', command, environment === undefined ? {} : { environment });
   try {
     await manager.waitUntil('running', () => manager.output.includes('controllers run against'));
   } catch (error) {

@@ -1,5 +1,5 @@
 export { buildCapstan } from './build.ts';
-export { type CapstanOptions, capstanProgram, type RunningCapstan, type StoreDriver, startCapstan } from './capstan.ts';
+export { type CapstanOptions, capstanCommand, capstanProgram, type RunningCapstan, type StoreDriver, startCapstan } from './capstan.ts';
 export { type KeyPair, TestAuthority } from './certificates.ts';
 export { Child, type ExitStatus } from './child.ts';
 export { type CommandOptions, type CommandResult, output, run } from './command.ts';

@@ -2,7 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { nodeEnrollmentKind } from '@capstan/api';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
-import { buildCapstan, Child, capstanProgram, freePort, output, run, type TemporaryDirectory, temporaryDirectory } from '@capstan/testbed';
+import {
+  buildCapstan,
+  Child,
+  capstanCommand,
+  capstanProgram,
+  freePort,
+  output,
+  run,
+  type TemporaryDirectory,
+  temporaryDirectory,
+} from '@capstan/testbed';
 
 interface ProcessState {
   readonly name: string;
@@ -47,7 +57,7 @@ export class ControlPlane implements AsyncDisposable {
     const directory = temporaryDirectory('load-agents');
     const data = directory.join('data');
     const args = ['up', '--no-node', '--data-dir', data, '--port', String(await freePort())];
-    const up = new Child('capstan up', [process.execPath, capstanProgram, ...args]);
+    const up = new Child('capstan up', [capstanCommand, ...args]);
     try {
       await up.waitUntil('its controllers run', () => up.output.includes('platform controllers run'));
       const platform = new Client(connectionOf(loadKubeconfig({ path: `${data}/admin.kubeconfig` }))).cluster('root:platform');

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Child, capstanProgram, freePort, startKubeApiserver, startKubeControllerManager, temporaryDirectory } from '@capstan/testbed';
+import { Child, capstanCommand, freePort, startKubeApiserver, startKubeControllerManager, temporaryDirectory } from '@capstan/testbed';
 import { processorSeconds } from '../measure/processor.ts';
 import type { Measurement } from '../profiles/profile.ts';
 import type { Pair } from './rows.ts';
@@ -13,7 +13,7 @@ export async function idleRow(): Promise<Pair> {
   await using manager = await startKubeControllerManager(server);
   using directory = temporaryDirectory('idle');
   const args = ['up', '--no-node', '--data-dir', directory.path, '--port', String(await freePort())];
-  await using capstan = new Child('capstan up', [process.execPath, capstanProgram, ...args]);
+  await using capstan = new Child('capstan up', [capstanCommand, ...args]);
   await capstan.waitUntil('running', () => capstan.output.includes('controllers run against'));
   await sleep(settle);
   const used = (): [number, number] => [processorSeconds([...server.pids, manager.child.pid]), processorSeconds([capstan.pid])];

@@ -106,7 +106,7 @@ const foreignLife = 3;
  */
 function start(command: Command, program: string): ChildProcess {
   return command.type === 'own'
-    ? spawn(process.execPath, [program, ...command.args], {
+    ? spawn(process.execPath, [...process.execArgv, program, ...command.args], {
         detached: true,
         stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
         env: { ...fewArenas, ...process.env },
