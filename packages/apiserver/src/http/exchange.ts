@@ -48,6 +48,8 @@ export interface ClientAccount {
   beforeReading(connection: Holdable): void;
   /** Resolves when a piece of long work for it may run. */
   turn(): Promise<void>;
+  /** Whether its requests wait for their turns, because others use the event loop too and it has used its share. */
+  isHeldBack(): boolean;
   /** Does long work of many pieces, one after another for each tenant. */
   alone<T>(work: () => Promise<T>): Promise<T>;
 }

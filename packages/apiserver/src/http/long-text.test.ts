@@ -11,7 +11,10 @@ test('holds nothing for a client that left while its request waited', async () =
   expect(held).toBe(0);
 });
 
-test('waits for turns while it makes short pieces that take long', async () => {
+test.each([
+  { pieces: 'that take long', mayFail: false, count: 100, each: 0.5, turns: 8 },
+  { pieces: 'that are made of large objects', mayFail: true, count: 6, each: 2, turns: 5 },
+])('waits for turns while it makes short pieces $pieces', async ({ mayFail, count, each, turns: least }) => {
   let turns = 0;
   let sent = '';
   const turn = (): Promise<void> => Promise.resolve(void turns++);
@@ -20,15 +23,15 @@ test('waits for turns while it makes short pieces that take long', async () => {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const stream = { write: (chunk: string) => void (sent += chunk), pending: 0, end, abort: end, onDrain: () => {} };
   const exchange = { closed: false, answered: false, client, headers: {}, onClose: () => {}, stream: () => stream } as unknown as Exchange;
-  const pieces = (function* () {
-    for (let piece = 0; piece < 100; piece++) {
-      const until = performance.now() + 0.5;
+  const made = (function* () {
+    for (let piece = 0; piece < count; piece++) {
+      const until = performance.now() + each;
       while (performance.now() < until);
       yield 'x';
     }
   })();
-  await sendLong(exchange, { type: 'application/json', pieces, mayFail: false, sourceBytes: 8 });
+  await sendLong(exchange, { type: 'application/json', pieces: made, mayFail, sourceBytes: 8 });
   await ended;
-  expect(sent).toBe('x'.repeat(100));
-  expect(turns).toBeGreaterThan(8);
+  expect(sent).toBe('x'.repeat(count));
+  expect(turns).toBeGreaterThan(least);
 });

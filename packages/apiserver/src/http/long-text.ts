@@ -16,7 +16,7 @@ export interface LongText {
 const turn = 1;
 /** Pieces are sent together up to this many characters… */
 const chunkLength = 64 << 10;
-/** …as long as they are made within a turn. The clock is read once for this many pieces. */
+/** …as long as they are made within a turn. The clock is read once for this many pieces that are only copied. */
 const piecesPerLook = 8;
 /** A client that has this many unread bytes has to read before more is made for it. */
 const mostPending = 512 << 10;
@@ -30,7 +30,7 @@ export async function sendLong(exchange: Exchange, text: LongText): Promise<void
   if (exchange.closed) return;
   const held = new Held(exchange);
   held.take(text.sourceBytes + 2 * mostPending);
-  const chunks = chunked(text.pieces);
+  const chunks = chunked(text.pieces, text.mayFail ? 1 : piecesPerLook);
   const make = (): Promise<string[]> => made(chunks, exchange, held);
   const source = !text.mayFail ? chunks : await (exchange.client?.alone(make) ?? make());
   if (exchange.answered || exchange.closed) return;
@@ -80,19 +80,19 @@ export function tooMuchUnread(): StatusError {
 }
 
 /** Short pieces may take long to make, such as the rows of a table, so a chunk ends with its turn. */
-function* chunked(pieces: Iterable<string>): Iterable<string> {
+function* chunked(pieces: Iterable<string>, perLook: number): Iterable<string> {
   let chunk = '';
-  let left = piecesPerLook;
+  let left = perLook;
   let until = performance.now() + turn;
   for (const piece of pieces) {
     chunk += piece;
     if (chunk.length < chunkLength && (--left > 0 || performance.now() < until)) {
-      if (left <= 0) left = piecesPerLook;
+      if (left <= 0) left = perLook;
       continue;
     }
     yield chunk;
     chunk = '';
-    left = piecesPerLook;
+    left = perLook;
     until = performance.now() + turn;
   }
   if (chunk !== '') yield chunk;

@@ -61,6 +61,7 @@ export class Clients {
         goOn: () => this.#goOn(line),
         beforeReading: (connection) => this.#beforeReading(line, connection),
         turn: () => work.turn(line),
+        isHeldBack: () => this.#isHeldBack(line),
         alone,
       };
       client = own;
@@ -101,9 +102,11 @@ export class Clients {
   }
 
   #beforeReading(line: Line, connection: Holdable): void {
-    const { time, work } = this.#options;
-    if (!time.isShared || !this.#isOverShare(line.tenant, line.group) || !connection.hold()) return;
-    work.read(line, () => connection.release());
+    if (this.#isHeldBack(line) && connection.hold()) this.#options.work.read(line, () => connection.release());
+  }
+
+  #isHeldBack({ tenant, group }: Line): boolean {
+    return this.#options.time.isShared && this.#isOverShare(tenant, group);
   }
 
   #isOverShare(tenant: string, group?: string): boolean {

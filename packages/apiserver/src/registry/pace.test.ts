@@ -47,6 +47,15 @@ test('work that has turned out to be long gets shorter slices than it began with
   expect(pace.pause()).toBeInstanceOf(Promise);
 });
 
+test('work of a client that waits for its turns anyway gets short slices from the start', () => {
+  const { now, pass } = clock();
+  const pace = new Pace({ turn: () => Promise.resolve(), isHeldBack: () => true }, now);
+  pass(0.5);
+  expect(pace.pause()).toBeUndefined();
+  pass(1.5);
+  expect(pace.pause()).toBeInstanceOf(Promise);
+});
+
 test('time in which the operation waited for something else does not count', () => {
   const { now, pass } = clock();
   const pace = new Pace({ turn: () => Promise.resolve() }, now);

@@ -3,7 +3,7 @@ import { nextTurn } from '../http/next-turn.ts';
 
 /**
  * How long the parts of an operation may run before others get their turn, in milliseconds. The first slice is longer: the clock also counts requests that
- * run in between, and short ones should not wait because there are many.
+ * run in between, and short ones should not wait because there are many. Those of a client that is held back wait anyway.
  */
 const firstSlice = 4;
 const slice = 1;
@@ -13,6 +13,8 @@ export interface Turns {
   turn(): Promise<void>;
   /** A turn for an operation that goes on after it has waited for the store; undefined if it may at once. */
   goOn?(): Promise<void> | undefined;
+  /** Whether the client's requests wait for their turns, because others use the event loop too and it has used its share. */
+  isHeldBack?(): boolean;
 }
 
 /**
@@ -43,7 +45,9 @@ export class Pace {
 
   /** Waits for a turn if the operation has run for long; otherwise undefined, so that nothing need be awaited. */
   pause(): Promise<void> | undefined {
-    return this.#now() - this.#since < (this.#hasWaited ? slice : firstSlice) ? undefined : this.#wait();
+    const spent = this.#now() - this.#since;
+    if (spent < slice || (spent < firstSlice && !this.#hasWaited && this.#turns.isHeldBack?.() !== true)) return undefined;
+    return this.#wait();
   }
 
   /** Runs an operation in parts, with pauses between them; a promise only if it has to wait. */
