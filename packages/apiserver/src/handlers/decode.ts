@@ -96,7 +96,7 @@ export function checkedInParts(value: JsonObject, expected: Expected, text?: str
 }
 
 function* checking(value: JsonObject, expected: Expected, text: string | undefined): Parts<readonly string[]> {
-  if (expected.custom !== undefined) return readCustom(value, expected, text);
+  if (expected.custom !== undefined) return yield* readCustom(value, expected, text);
   const { unknown } = yield* checkObjectInParts(value, expected.type, text === undefined ? {} : { text });
   if (!isObject(value['metadata'])) value['metadata'] = {};
   value['kind'] = expected.kind;
@@ -116,8 +116,9 @@ function* typedInParts<T>(expected: Expected, parts: Parts<T>): Parts<T> {
 }
 
 /** Custom resources keep their content: only their metadata is decoded, and fields unknown to their schema are dropped. */
-function readCustom(value: JsonObject, expected: Expected, text: string | undefined): readonly string[] {
-  const repeated = text === undefined ? [] : duplicateFields(text, value);
+function* readCustom(value: JsonObject, expected: Expected, text: string | undefined): Parts<readonly string[]> {
+  const repeated = text === undefined ? [] : yield* duplicateFields(text, value);
+  yield;
   refuseOther(value, expected);
   const unknown = expected.custom!.read(value);
   if (!isObject(value['metadata'])) value['metadata'] = {};

@@ -1,3 +1,4 @@
+import { whole } from '@capstan/machinery';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../testing/harness.ts';
 import { patchProblems } from './patch-problems.ts';
@@ -56,9 +57,16 @@ it('reports every field of an object without a version as unknown', async () => 
 
 it('reports problems of operations in their order', () => {
   const operations = '[{"op":"add","path":"/a","value":1,"foo":2},{"op":"add","path":"/b","path":"/c","value":1},{"op":"test","bar":1}]';
-  expect(patchProblems('json', operations)).toEqual([
+  expect(whole(patchProblems('json', operations))).toEqual([
     'json patch unknown field "[0].foo"',
     'json patch duplicate field "[1].path"',
     'json patch unknown field "[2].bar"',
   ]);
+});
+
+it('looks for problems of long patches in parts', () => {
+  const operations = JSON.stringify(Array.from({ length: 10_000 }, (_, index) => ({ op: 'add', path: `/data/key-${index}`, value: 'x' })));
+  const parts = patchProblems('json', operations);
+  for (let part = 0; part < 40; part++) expect(parts.next().done).toBe(false);
+  expect(whole(patchProblems('json', operations))).toEqual([]);
 });

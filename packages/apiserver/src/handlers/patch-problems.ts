@@ -1,12 +1,13 @@
-import { duplicateFields, isObject, type Json } from '@capstan/machinery';
+import { duplicateFields, isObject, type Json, type Parts, parseInParts } from '@capstan/machinery';
 import type { PatchKind } from './patch.ts';
 
 const operationFields: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
 
 /** The findings of strict validation in a patch itself, regardless of the result: duplicate fields, and unknown fields of operations. */
-export function patchProblems(kind: PatchKind, text: string): readonly string[] {
-  const patch = JSON.parse(text) as Json;
-  const found = duplicateFields(text, patch);
+export function* patchProblems(kind: PatchKind, text: string): Parts<readonly string[]> {
+  const patch = yield* parseInParts(text, JSON.parse as (text: string) => Json);
+  yield;
+  const found = yield* duplicateFields(text, patch);
   if (kind !== 'json') return found;
   for (const [index, operation] of (Array.isArray(patch) ? patch : []).entries()) {
     if (!isObject(operation)) continue;

@@ -111,8 +111,8 @@ function* markedResult(before: JsonObject, marked: string, patch: Patch): Parts<
 
 function* made(before: JsonObject, text: string, { kind, settings, resource, type }: Patch): Parts<JsonObject> {
   if (kind === 'json') return yield* jsonPatchInParts(before, text, { fieldValidation: settings.validation });
-  if (kind === 'merge') return mergePatch(before, text, { fieldValidation: settings.validation });
-  return strategicMergePatch(before, text, type ?? resource.type);
+  if (kind === 'merge') return yield* mergePatch(before, text, { fieldValidation: settings.validation });
+  return yield* strategicMergePatch(before, text, type ?? resource.type);
 }
 
 interface Reading {
@@ -126,7 +126,7 @@ interface Reading {
 /** Decodes the patched object like a body: patches can contain anything. */
 function* read(result: JsonObject, patch: Patch, reading: Reading): Parts<KubeObject> {
   const { kind, resource, settings } = patch;
-  const inPatch = settings.validation === 'Ignore' ? [] : patchProblems(kind, reading.text);
+  const inPatch = settings.validation === 'Ignore' ? [] : yield* patchProblems(kind, reading.text);
   yield;
   // A strategic patch is merged into an object that already has its kind.
   if (kind !== 'strategic' && resource.custom === undefined) checkKind(result, patch, { reading, inPatch });

@@ -50,7 +50,7 @@ export function* checkObjectInParts(value: JsonObject, type: ObjectType, options
   const { keys } = checker;
   yield;
   // Parsing drops a duplicate key, so fewer keys than in the text mean duplicates. Only then is the slow search worth it.
-  if (options.text !== undefined && countKeys(options.text) !== keys) return { unknown: strictProblems(options.text, type) };
+  if (options.text !== undefined && (yield* countKeys(options.text)) !== keys) return { unknown: strictProblems(options.text, type) };
   return unknown === undefined ? clean : { unknown };
 }
 

@@ -1,4 +1,5 @@
 import type { Json } from '../json.ts';
+import type { Parts } from '../work/parts.ts';
 
 /**
  * How deep objects and lists may be nested. Kubernetes accepts 10,000 levels. We walk objects recursively and in parts, which takes much stack
@@ -12,18 +13,39 @@ export const maxYamlDepth = 1000;
 const quote = 0x22;
 const backslash = 0x5c;
 
+/** In characters: how much of a long text is looked through in one part. */
+export const lookedThrough = 128 << 10;
+
+/** How far a text was looked through, and what was found. */
+interface Depth {
+  at: number;
+  depth: number;
+}
+
 /** Whether the text nests objects and lists too deeply. The text need not be valid. */
-export function isTooDeep(text: string): boolean {
+export function* isTooDeep(text: string): Parts<boolean> {
   // Each level takes two characters, so a shorter text cannot be too deep.
   if (text.length <= 2 * maxDepth) return false;
-  let depth = 0;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === quote) index = endOfString(text, index);
+  const reached: Depth = { at: 0, depth: 0 };
+  for (;;) {
+    if (getsTooDeep(text, reached, reached.at + lookedThrough)) return true;
+    if (reached.at >= text.length) return false;
+    yield;
+  }
+}
+
+function getsTooDeep(text: string, reached: Depth, until: number): boolean {
+  const end = Math.min(until, text.length);
+  let { at, depth } = reached;
+  for (; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
     else if (code === 0x7b || code === 0x5b) {
       if (++depth > maxDepth) return true;
     } else if (code === 0x7d || code === 0x5d) depth--;
   }
+  reached.at = at;
+  reached.depth = depth;
   return false;
 }
 

@@ -1,17 +1,28 @@
 import { endsPart, type Parts } from '../work/parts.ts';
-import { endOfString, maxDepth } from './depth.ts';
+import { endOfString, lookedThrough, maxDepth } from './depth.ts';
 
 const quote = 0x22;
 
 /** The number of object keys in the text, which must be valid JSON: the number of colons outside strings. */
-export function countKeys(text: string): number {
-  let keys = 0;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === quote) index = endOfString(text, index);
+export function* countKeys(text: string): Parts<number> {
+  const reached = { at: 0, keys: 0 };
+  for (;;) {
+    countMore(text, reached, reached.at + lookedThrough);
+    if (reached.at >= text.length) return reached.keys;
+    yield;
+  }
+}
+
+function countMore(text: string, reached: { at: number; keys: number }, until: number): void {
+  const end = Math.min(until, text.length);
+  let { at, keys } = reached;
+  for (; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
     else if (code === 0x3a) keys++;
   }
-  return keys;
+  reached.at = at;
+  reached.keys = keys;
 }
 
 /** The error of Go's JSON scanner for text that is not valid JSON. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { whole } from '../work/parts.ts';
 import { maxDepth } from './depth.ts';
 import { CodecError, unrecognizedBody } from './error.ts';
 import { parseJson, readTypeMeta } from './json.ts';
@@ -95,13 +96,20 @@ describe('countKeys', () => {
   it('counts the keys of the text', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        expect(countKeys(JSON.stringify(value, null, 1))).toBe(keysOf(value));
+        expect(whole(countKeys(JSON.stringify(value, null, 1)))).toBe(keysOf(value));
       }),
     );
   });
 
+  it('counts those of a long text in parts', () => {
+    const text = `{${Array.from({ length: 30_000 }, (_, index) => `"key:${index}":{}`).join()}}`;
+    const parts = countKeys(text);
+    for (let part = 0; part < 3; part++) expect(parts.next().done).toBe(false);
+    expect(whole(countKeys(text))).toBe(30_000);
+  });
+
   it('ignores colons, quotes and backslashes inside strings', () => {
-    expect(countKeys('{"a:\\"b":"c\\\\","d":":"}')).toBe(2);
+    expect(whole(countKeys('{"a:\\"b":"c\\\\","d":":"}'))).toBe(2);
   });
 });
 

@@ -12,7 +12,7 @@ export function parseJson(text: string): Json {
 }
 
 export function* parseJsonInParts(text: string): Parts<Json> {
-  if (isTooDeep(text)) throw new CodecError(yield* explainSyntaxError(text));
+  if (yield* isTooDeep(text)) throw new CodecError(yield* explainSyntaxError(text));
   let value: Json;
   try {
     value = yield* parseInParts(text);

@@ -1,6 +1,6 @@
 import { defineMappingTag, defineScalarTag, FAILSAFE_SCHEMA, loadAll, mergeTag, NOT_RESOLVED, YAMLException } from 'js-yaml';
 import type { Json, JsonObject } from '../json.ts';
-import { duplicateFieldsInParts } from '../structural/duplicates.ts';
+import { duplicateFields } from '../structural/duplicates.ts';
 import { type Parts, whole } from '../work/parts.ts';
 import { isTooDeep, maxYamlDepth } from './depth.ts';
 import { CodecError } from './error.ts';
@@ -96,7 +96,7 @@ function* readAsJson(text: string): Parts<Json | undefined> {
     throw error;
   }
   yield;
-  return (yield* duplicateFieldsInParts(text, value)).length === 0 ? value : undefined;
+  return (yield* duplicateFields(text, value)).length === 0 ? value : undefined;
 }
 
 /** Reading YAML is slow and blocks every other request. */
@@ -105,7 +105,7 @@ const longestYaml = 256 * 1024;
 function checkLength(text: string): void {
   const { length } = text;
   if (length <= longestYaml) return;
-  if (isTooDeep(text)) throw new CodecError(`yaml: exceeded max depth of ${maxYamlDepth}`);
+  if (whole(isTooDeep(text))) throw new CodecError(`yaml: exceeded max depth of ${maxYamlDepth}`);
   throw new CodecError(`yaml: document has ${length} characters, the limit for YAML is ${longestYaml}: send it as JSON`);
 }
 

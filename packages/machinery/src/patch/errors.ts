@@ -5,7 +5,7 @@ import * as fieldError from '../field/error.ts';
 import { FieldPath } from '../field/path.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import * as status from '../status/status.ts';
-import { type Parts, whole } from '../work/parts.ts';
+import type { Parts } from '../work/parts.ts';
 
 /** How the request wants unknown fields treated. It determines Kubernetes' wording for an invalid patch. */
 export interface PatchReading {
@@ -28,11 +28,7 @@ export const cannotUnmarshal = (value: Json, target: string): string =>
   `json: cannot unmarshal ${jsonKind(value)} into Go value of type ${target}`;
 
 /** Parses a patch as JSON; `words` turns a syntax error into the message of a 400. */
-export function parsePatch(text: string, words: (message: string) => string): Json {
-  return whole(parsePatchInParts(text, words));
-}
-
-export function* parsePatchInParts(text: string, words: (message: string) => string): Parts<Json> {
+export function* parsePatch(text: string, words: (message: string) => string): Parts<Json> {
   try {
     return yield* parseJsonInParts(text);
   } catch (error) {

@@ -8,7 +8,7 @@ import {
   cannotApply,
   cannotUnmarshal,
   type PatchReading,
-  parsePatchInParts,
+  parsePatch,
   partsWithinStack,
   patchedObject,
   refuseTooDeep,
@@ -111,7 +111,7 @@ export function applyOperations(object: JsonObject, operations: readonly JsonObj
 function* readOperations(text: string, { fieldValidation = 'Warn' }: PatchReading): Parts<JsonObject[]> {
   const ignored = fieldValidation === 'Ignore';
   const words = (message: string): string => (ignored ? message : `error decoding patch: ${message}`);
-  const patch = yield* parsePatchInParts(text, words);
+  const patch = yield* parsePatch(text, words);
   if (patch === null) return [];
   if (!Array.isArray(patch)) throw status.badRequest(words(cannotUnmarshal(patch, ignored ? 'jsonpatch.Patch' : '[]handlers.jsonPatchOp')));
   return patch.map((operation) => {

@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../json.ts';
 import { StatusError } from '../status/status.ts';
-import { mergePatch } from './merge-patch.ts';
+import { whole } from '../work/parts.ts';
+import type { PatchReading } from './errors.ts';
+import { mergePatch as mergePatchInParts } from './merge-patch.ts';
+
+const mergePatch = (object: JsonObject, text: string, reading?: PatchReading): JsonObject =>
+  whole(mergePatchInParts(object, text, reading));
 
 function errorOf(action: () => unknown): StatusError {
   try {
@@ -80,4 +85,14 @@ describe('a merge patch', () => {
     for (let depth = 0; depth < 50_000; depth++) deep = { a: deep };
     expect(errorOf(() => mergePatch(deep, '{}')).code).toBe(400);
   });
+});
+
+it('is done in parts for a long patch', () => {
+  const members = (value: string): JsonObject => Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key-${index}`, value]));
+  const parts = mergePatchInParts({ data: members('a') }, JSON.stringify({ data: members('b') }));
+  let count = 0;
+  let part = parts.next();
+  for (; !part.done; part = parts.next()) count++;
+  expect(part.value).toEqual({ data: members('b') });
+  expect(count).toBeGreaterThan(80);
 });

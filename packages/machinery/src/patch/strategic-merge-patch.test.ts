@@ -3,8 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { object as objectType } from '../apply/test-types.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { builtinTypes } from '../schema/table.ts';
+import type { Type } from '../schema/type.ts';
 import { StatusError } from '../status/status.ts';
-import { strategicMergePatch } from './strategic-merge-patch.ts';
+import { whole } from '../work/parts.ts';
+import { strategicMergePatch as strategicMergePatchInParts } from './strategic-merge-patch.ts';
+
+const strategicMergePatch = (object: JsonObject, text: string, type: Type): JsonObject =>
+  whole(strategicMergePatchInParts(object, text, type));
 
 const deployment = builtinTypes().object('io.k8s.api.apps.v1.Deployment')!;
 const configMap = builtinTypes().object('io.k8s.api.core.v1.ConfigMap')!;

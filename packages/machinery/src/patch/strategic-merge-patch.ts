@@ -4,6 +4,7 @@ import { isBuiltIn } from '../apply/zero.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { PatchRule, Type } from '../schema/type.ts';
 import * as status from '../status/status.ts';
+import type { Parts } from '../work/parts.ts';
 import { directiveKey, plain } from './directives.ts';
 import { cannotUnmarshal, parsePatch, serverError, withinStack } from './errors.ts';
 import { mergeItems, orderedItems } from './strategic-lists.ts';
@@ -17,10 +18,11 @@ const orderPrefix = '$setElementOrder';
  * is malformed, misuses a directive or is for a custom resource; 422 for lists of lists; 500 (as Kubernetes does) for an item without its
  * merge key and other mistakes.
  */
-export function strategicMergePatch(object: JsonObject, text: string, type: Type): JsonObject {
-  const patch = parsePatch(text, (message) => message);
+export function* strategicMergePatch(object: JsonObject, text: string, type: Type): Parts<JsonObject> {
+  const patch = yield* parsePatch(text, (message) => message);
   if (patch !== null && !isObject(patch)) throw status.badRequest(cannotUnmarshal(patch, 'map[string]interface {}'));
   if (!isBuiltIn(type)) throw status.badRequest('strategic merge patch format is not supported');
+  yield;
   return withinStack(() => mergeMap(cloneJson(object), patch ?? {}, type));
 }
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { whole } from '../work/parts.ts';
 import { duplicateFields } from './duplicates.ts';
 
-const found = (text: string): string[] => duplicateFields(text, JSON.parse(text));
+const found = (text: string): string[] => whole(duplicateFields(text, JSON.parse(text)));
 
 test('finds duplicate fields at any depth, known or unknown', () => {
   expect(found('{"a":{"x":1,"x":2},"l":[{"y":1,"y":2}],"a":{}}')).toEqual([

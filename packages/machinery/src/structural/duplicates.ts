@@ -1,15 +1,11 @@
 import { countKeys } from '../codec/json-syntax.ts';
 import { repeatedFields } from '../codec/strict.ts';
 import type { Json } from '../json.ts';
-import { endsPart, type Parts, whole } from '../work/parts.ts';
+import { endsPart, type Parts } from '../work/parts.ts';
 
 /** The fields that occur twice in the text that the value was parsed from. Parsing keeps only the last. */
-export function duplicateFields(text: string, value: Json): string[] {
-  return whole(duplicateFieldsInParts(text, value));
-}
-
-export function* duplicateFieldsInParts(text: string, value: Json): Parts<string[]> {
-  const inText = countKeys(text);
+export function* duplicateFields(text: string, value: Json): Parts<string[]> {
+  const inText = yield* countKeys(text);
   yield;
   // Parsing drops a duplicate key, so fewer keys than in the text mean duplicates. Only then is the slow search worth it.
   if (inText === (yield* keysOf(value))) return [];
