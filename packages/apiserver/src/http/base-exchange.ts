@@ -5,6 +5,7 @@ import type { UpgradeRequest } from '@capstan/streams';
 import type { Connection } from './connection.ts';
 import type { Answer, AnswerKeeper, ByteAccount, ClientAccount } from './exchange.ts';
 import { tooMuchUnread } from './long-text.ts';
+import { nextTurn } from './next-turn.ts';
 
 function tooLarge(limit: number): Error {
   return status.requestTooLarge(`limit is ${limit}`);
@@ -133,6 +134,9 @@ export abstract class BaseExchange {
       this.abandon();
     }
   }
+
+  /** Resolves when a part of a long response may be written. */
+  protected readonly writingTurn = (): Promise<void> => this.#client?.turn() ?? nextTurn();
 
   abstract readonly closed: boolean;
 

@@ -4,6 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import { BaseExchange } from './base-exchange.ts';
 import type { Connection, ConnectionTimeouts } from './connection.ts';
 import type { Answer, AnswerStream, Exchange } from './exchange.ts';
+import { LongWrites, longestWrite } from './long-writes.ts';
 
 export class Http1Exchange extends BaseExchange implements Exchange {
   readonly #request: IncomingMessage;
@@ -65,7 +66,17 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     this.#response.writeHead(code, headers);
     if (this.#request.method === 'HEAD') this.#response.end();
     // Node encodes headers together with a string body, so UTF-8 in them would be encoded twice.
-    else this.#response.end(typeof body === 'string' && this.extra.includes('Warning') ? Buffer.from(body) : body);
+    else this.#end(typeof body === 'string' && this.extra.includes('Warning') ? Buffer.from(body) : body);
+  }
+
+  #end(body: string | Buffer): void {
+    if (body.length <= longestWrite) {
+      this.#response.end(body);
+      return;
+    }
+    const writes = new LongWrites(this.#response, this.writingTurn);
+    writes.write(body);
+    writes.end();
   }
 
   abandon(): void {
@@ -78,14 +89,15 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     const framing = length === undefined ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', String(length)];
     response.writeHead(code, [...this.extra, ...(type === '' ? [] : ['Content-Type', type]), ...framing]);
     response.flushHeaders();
+    const writes = new LongWrites(response, this.writingTurn);
     return {
-      write: (chunk) => void response.write(chunk),
+      write: (chunk) => writes.write(chunk),
       get pending() {
-        return response.writableLength;
+        return writes.pending;
       },
-      end: () => void response.end(),
+      end: () => writes.end(),
       abort: () => void response.destroy(),
-      onDrain: (listener) => void response.once('drain', listener),
+      onDrain: (listener) => writes.onDrain(listener),
     };
   }
 

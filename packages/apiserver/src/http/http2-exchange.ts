@@ -4,6 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import { BaseExchange } from './base-exchange.ts';
 import type { Connection, ConnectionTimeouts } from './connection.ts';
 import type { Answer, AnswerStream, Exchange } from './exchange.ts';
+import { LongWrites, longestWrite } from './long-writes.ts';
 
 interface Http2Request {
   readonly headers: Http2Headers;
@@ -60,9 +61,19 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const withBody = this.headers[':method'] !== 'HEAD' && length > 0;
     this.#stream.respond(this.#answerHeaders(code, type, String(length)), { endStream: !withBody });
-    if (withBody) this.#stream.end(body);
+    if (withBody) this.#end(body);
     // Discards the rest of a rejected body, so that the client can continue with its other requests.
     if (!this.#stream.readableEnded && this.headers['content-length'] !== undefined) this.#stream.resume();
+  }
+
+  #end(body: string | Buffer): void {
+    if (body.length <= longestWrite) {
+      this.#stream.end(body);
+      return;
+    }
+    const writes = new LongWrites(this.#stream, this.writingTurn);
+    writes.write(body);
+    writes.end();
   }
 
   abandon(): void {
@@ -73,15 +84,16 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     this.code = code;
     const stream = this.#stream;
     stream.respond(this.#answerHeaders(code, type, length === undefined ? undefined : String(length)));
+    const writes = new LongWrites(stream, this.writingTurn);
     return {
-      write: (chunk) => void stream.write(chunk),
+      write: (chunk) => writes.write(chunk),
       get pending() {
-        return stream.writableLength;
+        return writes.pending;
       },
-      end: () => void stream.end(),
+      end: () => writes.end(),
       // `close` would end the response first, which would look complete.
       abort: () => void stream.destroy(new Error('the response was cut')),
-      onDrain: (listener) => void stream.once('drain', listener),
+      onDrain: (listener) => writes.onDrain(listener),
     };
   }
 
