@@ -33,12 +33,9 @@ export function settleMemory(signal: AbortSignal): { readonly freed: () => void 
   let settled = { memory: 0, active: 0, isWhole: true };
   let resting = 0;
   let isCollecting = false;
-  let before = performance.eventLoopUtilization();
+  const isQuiet = quietness();
   const check = async (): Promise<void> => {
-    const now = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(now, before);
-    before = now;
-    resting = utilization > quiet ? 0 : resting + 1;
+    resting = isQuiet() ? resting + 1 : 0;
     if (resting === 0) return;
     const memory = residentMemory();
     if (memory === undefined) return;
@@ -46,9 +43,13 @@ export function settleMemory(signal: AbortSignal): { readonly freed: () => void 
       await withPauses(rounds, collect);
       keepWarm();
     } else if (!settled.isWhole || memory > settled.memory + much) collect();
-    else if (resting >= rest && (memory >= settled.memory * growth + least || now.active - settled.active >= work)) collect();
+    else if (
+      resting >= rest &&
+      (memory >= settled.memory * growth + least || performance.eventLoopUtilization().active - settled.active >= work)
+    )
+      collect();
     else return;
-    settled = { memory: residentMemory() ?? memory, active: now.active, isWhole: true };
+    settled = { memory: residentMemory() ?? memory, active: performance.eventLoopUtilization().active, isWhole: true };
   };
   const timer = setInterval(async () => {
     if (isCollecting) return;
@@ -61,12 +62,27 @@ export function settleMemory(signal: AbortSignal): { readonly freed: () => void 
   return { freed: () => void (settled.isWhole = false) };
 }
 
-/** Does something several times, and lets others finish in between: all collections after the start together would keep a request waiting for half a second. */
-export async function withPauses(times: number, act: () => void): Promise<void> {
+/**
+ * Does something several times, with pauses in which the process has little else to do: all collections after the start together would keep a request waiting
+ * for half a second.
+ */
+export async function withPauses(times: number, act: () => void, isQuiet = quietness()): Promise<void> {
   for (let time = 0; time < times; time++) {
     act();
-    await setTimeout(pause, undefined, { ref: false });
+    do await setTimeout(pause, undefined, { ref: false });
+    while (!isQuiet());
   }
+}
+
+/** Tells whether the process did little since it was last asked, or since the start. */
+function quietness(): () => boolean {
+  let before = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, before);
+    before = now;
+    return utilization <= quiet;
+  };
 }
 
 /**
