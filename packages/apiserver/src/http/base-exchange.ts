@@ -78,6 +78,10 @@ export abstract class BaseExchange {
     return this.connection.owner;
   }
 
+  get lastUser(): string {
+    return this.connection.last.user;
+  }
+
   get isLikeLast(): boolean {
     const { authorization, url } = this.connection.last;
     return this.headers.authorization === authorization && workspacePart(this.url) === workspacePart(url);
@@ -94,6 +98,7 @@ export abstract class BaseExchange {
     if (connection.owner !== client.tenant) connection.belongsTo(client.tenant, client.mostConnections);
     connection.last.authorization = this.headers.authorization;
     connection.last.url = this.url;
+    connection.last.user = client.user;
   }
 
   get answered(): boolean {

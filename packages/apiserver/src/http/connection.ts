@@ -60,7 +60,7 @@ export class Connection {
   #isMixed = false;
   #isHeld = false;
   /** Of the last request of its owner. */
-  readonly last: { authorization: string | undefined; url: string } = { authorization: undefined, url: '' };
+  readonly last: { authorization: string | undefined; url: string; user: string } = { authorization: undefined, url: '', user: '' };
   readonly #onOwner: ConnectionOptions['onOwner'];
   /** Bytes that the client had not read at the last check. */
   unsent = 0;

@@ -36,6 +36,8 @@ export interface Holdable {
 export interface ClientAccount {
   /** Those with the same name share what the server has. */
   readonly tenant: string;
+  /** Those with the same tenant take turns. */
+  readonly user: string;
   /** How many connections those with the same name may have. */
   readonly mostConnections: number;
   /** Bytes of responses that it has not read yet. */
@@ -104,6 +106,8 @@ export interface Exchange {
   client: ClientAccount | undefined;
   /** The tenant of the last request on the same connection; empty if there was none. */
   readonly owner: string;
+  /** The user of that request. */
+  readonly lastUser: string;
   /** Whether the request has the same credentials as the last one, and is for the same workspace: connections of proxies have many senders. */
   readonly isLikeLast: boolean;
   /** The tenant whose turn it was when the request began; undefined if it need not wait. */

@@ -23,7 +23,7 @@ function stage(
   const time = new ProcessorTime({ now: () => clock, afterWork: (callback) => void ended.push(callback) });
   for (let round = 0; round < rounds; round++)
     for (const [tenant, milliseconds] of Object.entries(used)) {
-      time.begin(tenant, group);
+      time.begin({ tenant, user: tenant, ...(group !== undefined && { group }) });
       clock += milliseconds / rounds;
       for (const end of ended.splice(0)) end();
     }
@@ -34,7 +34,7 @@ function stage(
 describe('a request that is not parsed yet', () => {
   it('waits if the last one on its connection was alike and of a busy tenant', async () => {
     const { clients, work } = stage({ '/busy': 4 });
-    const turn = clients.startEarly({ owner: '/busy', isLikeLast: true });
+    const turn = clients.startEarly({ owner: '/busy', lastUser: '/busy', isLikeLast: true });
     expect(work.waiting).toBe(1);
     await turn;
     expect(work.waiting).toBe(0);
@@ -42,19 +42,19 @@ describe('a request that is not parsed yet', () => {
 
   it('begins at once on the connection of a tenant that has used little, and on a new connection', () => {
     const { clients } = stage({ '/busy': 4, '/calm': 0.5 });
-    expect(clients.startEarly({ owner: '/calm', isLikeLast: true })).toBeUndefined();
-    expect(clients.startEarly({ owner: '', isLikeLast: false })).toBeUndefined();
+    expect(clients.startEarly({ owner: '/calm', lastUser: '/calm', isLikeLast: true })).toBeUndefined();
+    expect(clients.startEarly({ owner: '', lastUser: '', isLikeLast: false })).toBeUndefined();
   });
 
   it('does not wait for the tenant of another request on the same connection, such as that of a proxy', () => {
     const { clients } = stage({ '/busy': 4 });
-    expect(clients.startEarly({ owner: '/busy', isLikeLast: false })).toBeUndefined();
+    expect(clients.startEarly({ owner: '/busy', lastUser: '/busy', isLikeLast: false })).toBeUndefined();
   });
 
   it('is left to the limits on requests if too many wait', () => {
     const { clients } = stage({ '/busy': 4 }, { maxWaiting: 1 });
-    void clients.startEarly({ owner: '/busy', isLikeLast: true });
-    expect(clients.startEarly({ owner: '/busy', isLikeLast: true })).toBeUndefined();
+    void clients.startEarly({ owner: '/busy', lastUser: '/busy', isLikeLast: true });
+    expect(clients.startEarly({ owner: '/busy', lastUser: '/busy', isLikeLast: true })).toBeUndefined();
   });
 });
 

@@ -55,6 +55,7 @@ export class Clients {
       const own: Client = {
         line,
         tenant: line.tenant,
+        user: line.user,
         mostConnections,
         unsent: account,
         start: () => this.start(own),
@@ -74,7 +75,7 @@ export class Clients {
   start({ line }: Client): undefined | Promise<void> {
     const { time, work } = this.#options;
     if (!this.#isOverShare(line.tenant, line.group)) {
-      time.begin(line.tenant, line.group);
+      time.begin(line);
       return undefined;
     }
     if (!work.hasRoomFor(line)) throw status.tooManyRequests('too many requests, please try again later', 1);
@@ -85,11 +86,11 @@ export class Clients {
    * The same before a request is parsed and authenticated, if its connection's last one was alike: floods must not cost others anything while they wait.
    * Without room to wait, `start` decides.
    */
-  startEarly(request: { readonly owner: string; readonly isLikeLast: boolean }): undefined | Promise<void> {
+  startEarly(request: { readonly owner: string; readonly lastUser: string; readonly isLikeLast: boolean }): undefined | Promise<void> {
     const { work } = this.#options;
-    const { owner: tenant } = request;
+    const { owner: tenant, lastUser: user } = request;
     if (tenant === '' || !this.#isOverShare(tenant)) return undefined;
-    return request.isLikeLast && work.hasRoomFor({ tenant }) ? work.turn({ tenant }) : undefined;
+    return request.isLikeLast && work.hasRoomFor({ tenant }) ? work.turn({ tenant, user }) : undefined;
   }
 
   /** While one tenant has the event loop for itself, its requests go on at once: waiting costs more than it is worth. */
@@ -97,7 +98,7 @@ export class Clients {
     const { time, work } = this.#options;
     if (!time.isShared && time.restOf(line.tenant) === 0) return undefined;
     if (this.#isOverShare(line.tenant, line.group)) return work.turn(line);
-    time.begin(line.tenant, line.group);
+    time.begin(line);
     return undefined;
   }
 
@@ -119,7 +120,7 @@ export class Clients {
 
   /** Charges a request that has had its turn. */
   charge({ line }: Client): void {
-    this.#options.time.begin(line.tenant, line.group);
+    this.#options.time.begin(line);
   }
 
   isLarge(bytes: number): boolean {

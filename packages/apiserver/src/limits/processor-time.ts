@@ -1,3 +1,5 @@
+import type { Line } from './line.ts';
+
 /** In milliseconds: used time counts for half after this long. */
 const halfLife = 5_000;
 /** Tenants that have used less than this, in milliseconds, are like new ones. */
@@ -9,7 +11,7 @@ const manyTenants = 1_000;
 export const timeWindow = 10;
 const settled = Promise.resolve();
 
-/** In milliseconds: how long it takes to notice that tenants share the event loop… */
+/** In milliseconds: how long it takes to notice that users share the event loop… */
 const sharingPeriod = 500;
 /** …which is so if it changed hands at least this often in the last such period. */
 const manyChanges = 10;
@@ -54,10 +56,13 @@ export class ProcessorTime {
   #current: Usage | undefined;
   #since = 0;
   #isEndDue = false;
-  #last: Usage | undefined;
-  #changes = 0;
-  /** In the period before. */
-  #changesBefore = 0;
+  /** Who worked last. */
+  #lastUser = '';
+  #lastTenant: Usage | undefined;
+  /** How often the event loop went from one user, and from one tenant, to another in this period… */
+  #changes = { users: 0, tenants: 0 };
+  /** …and in the one before. */
+  #changesBefore = { users: 0, tenants: 0 };
   #periodAt = 0;
 
   constructor(options: ProcessorTimeOptions = {}) {
@@ -65,16 +70,20 @@ export class ProcessorTime {
     this.#afterWork = options.afterWork ?? ((callback) => void settled.then(() => process.nextTick(callback)));
   }
 
-  /** From now on, somebody else works for this tenant. The time counts for its group too, from the first call that names it. */
-  begin(tenant: string, group?: string): void {
+  /** From now on, somebody else works, for this tenant. The time counts for its group too, from the first call that names it. */
+  begin({ tenant, user, group }: Pick<Line, 'tenant' | 'user' | 'group'>): void {
     const now = this.#now();
     this.#endPiece(now);
     this.#current = this.#usageOf(tenant, now);
     if (group !== undefined) this.#current.group = this.#usageOf(group, now);
     this.#since = now;
-    if (this.#current !== this.#last) {
-      this.#last = this.#current;
-      this.#changes++;
+    if (user !== this.#lastUser) {
+      this.#lastUser = user;
+      this.#changes.users++;
+    }
+    if (this.#current !== this.#lastTenant) {
+      this.#lastTenant = this.#current;
+      this.#changes.tenants++;
     }
     if (now - this.#periodAt >= sharingPeriod) this.#endPeriod(now);
     if (!this.#isEndDue) {
@@ -110,9 +119,9 @@ export class ProcessorTime {
     return age >= 1 ? usage.inWindow * (2 - age) : usage.inWindow + usage.before * (1 - age);
   }
 
-  /** Whether several tenants use the event loop these days. If not, longer turns delay nobody, and cost less. */
+  /** Whether several users use the event loop these days. If not, longer turns delay nobody, and cost less. */
   get isShared(): boolean {
-    return this.#changesBefore >= manyChanges || this.#changes >= manyChanges;
+    return this.#changesBefore.users >= manyChanges || this.#changes.users >= manyChanges;
   }
 
   /** In milliseconds: for how long the tenant's work waits, because it has had long pieces. */
@@ -122,8 +131,8 @@ export class ProcessorTime {
   }
 
   #endPeriod(now: number): void {
-    this.#changesBefore = now - this.#periodAt < 2 * sharingPeriod ? this.#changes : 0;
-    this.#changes = 0;
+    this.#changesBefore = now - this.#periodAt < 2 * sharingPeriod ? this.#changes : { users: 0, tenants: 0 };
+    this.#changes = { users: 0, tenants: 0 };
     this.#periodAt = now;
   }
 
@@ -146,7 +155,8 @@ export class ProcessorTime {
     // The first one may be a garbage collection, which anybody meets.
     const isFirst = now - usage.longAt > longPiece.rememberedFor;
     usage.longAt = now;
-    if (!isFirst && this.#changes + this.#changesBefore >= someChanges) usage.restsUntil = now + Math.min(spent, longPiece.longestRest);
+    if (!isFirst && this.#changes.tenants + this.#changesBefore.tenants >= someChanges)
+      usage.restsUntil = now + Math.min(spent, longPiece.longestRest);
   }
 
   #charge(usage: Usage, now: number): void {

@@ -30,6 +30,17 @@ describe('work that waits', () => {
     expect(order).toEqual(['/greedy', '/small', '/small', '/greedy', '/greedy', '/greedy']);
   });
 
+  it('is done for the users of a tenant in turns', async () => {
+    const { queue } = stage();
+    const order: string[] = [];
+    const work = async (user: string): Promise<void> => {
+      await queue.turn({ ...greedy, user });
+      order.push(user);
+    };
+    await Promise.all([...Array.from({ length: 4 }, () => work('script')), work('person'), work('person'), work('other')]);
+    expect(order).toEqual(['script', 'person', 'other', 'script', 'person', 'script', 'script']);
+  });
+
   it('leaves the event loop to others between turns', async () => {
     const { work, order } = stage();
     const all = Promise.all(Array.from({ length: 6 }, () => work(greedy, 5)));
@@ -61,7 +72,7 @@ describe('work that waits', () => {
 describe('work in long pieces', () => {
   it('rests after each of them but the first while others use the event loop, so that a request of another waits for one at most', async () => {
     const { ledger, work, order, pass } = stage();
-    for (const tenant of ['/greedy', '/small', '/greedy']) ledger.begin(tenant);
+    for (const one of [greedy, small, greedy]) ledger.begin(one);
     const greedyWork = Promise.all(Array.from({ length: 4 }, () => work(greedy, 40)));
     // A request that waits again and again, as one does for the store.
     for (let turn = 0; turn < 6; turn++) {
@@ -79,8 +90,8 @@ describe('work in long pieces', () => {
   it('rests however it began, also if others got few turns', () => {
     const { ledger, pass } = stage();
     for (let round = 0; round < 3; round++) {
-      ledger.begin('/small');
-      ledger.begin('/greedy');
+      ledger.begin(small);
+      ledger.begin(greedy);
       pass(200);
       ledger.endPiece();
       expect([ledger.isShared, ledger.restOf('/greedy'), ledger.restOf('/small')]).toEqual([false, round === 0 ? 0 : 100, 0]);
@@ -102,7 +113,7 @@ describe('connections that wait to be read', () => {
   /** Two tenants have taken turns often enough. */
   function shared() {
     const staged = stage();
-    for (let turn = 0; turn < 10; turn++) staged.ledger.begin(turn % 2 === 0 ? '/greedy' : '/small');
+    for (let turn = 0; turn < 10; turn++) staged.ledger.begin(turn % 2 === 0 ? greedy : small);
     const read: string[] = [];
     const wait = (one: Line): void => staged.queue.read(one, () => read.push(one.tenant));
     return { ...staged, read, wait };
@@ -133,6 +144,15 @@ describe('connections that wait to be read', () => {
     await all;
   });
 
+  it('are read for the users of a tenant in turns', async () => {
+    const { queue, ledger } = stage();
+    for (let turn = 0; turn < 10; turn++) ledger.begin({ ...greedy, user: turn % 2 === 0 ? 'script' : 'person' });
+    const read: string[] = [];
+    for (const user of ['script', 'script', 'script', 'script', 'script', 'person']) queue.read({ ...greedy, user }, () => read.push(user));
+    await setImmediate();
+    expect(read).toEqual(['script', 'person', 'script', 'script']);
+  });
+
   it('are all read at once when no tenant shares the event loop', async () => {
     const { queue } = stage();
     let read = 0;
@@ -143,6 +163,19 @@ describe('connections that wait to be read', () => {
 });
 
 describe('large requests', () => {
+  it('of the users of a tenant take turns', async () => {
+    const { queue } = stage();
+    const order: string[] = [];
+    const enter = async (user: string): Promise<void> => {
+      const own = { ...greedy, user };
+      await queue.enter(own);
+      order.push(user);
+      queue.leave(own);
+    };
+    await Promise.all([enter('script'), enter('script'), enter('script'), enter('script'), enter('person')]);
+    expect(order).toEqual(['script', 'script', 'person', 'script', 'script']);
+  });
+
   it('of one tenant run one after another, and do not wait for those of others', async () => {
     const { queue } = stage();
     const running: string[] = [];
@@ -184,20 +217,20 @@ describe('processor time', () => {
 
   it('is charged to the tenant whose piece runs, and to nobody between pieces', () => {
     const { ledger, pass, end } = clock();
-    ledger.begin('/a');
+    ledger.begin(line('/a'));
     pass(2);
-    ledger.begin('/b');
+    ledger.begin(line('/b'));
     pass(3);
     end();
     pass(4);
-    ledger.begin('/b');
+    ledger.begin(line('/b'));
     end();
     expect([ledger.usedInWindow('/a'), ledger.usedInWindow('/b')]).toEqual([2, 3]);
   });
 
   it('counts less the longer it is ago, and in each window anew', () => {
     const { ledger, pass, end } = clock();
-    ledger.begin('/a');
+    ledger.begin(line('/a'));
     pass(8);
     end();
     expect(ledger.usedInWindow('/a')).toBe(8);
@@ -209,7 +242,7 @@ describe('processor time', () => {
   it('is not forgotten when a new window begins, but little by little', () => {
     const { ledger, pass, end } = clock();
     const work = (milliseconds: number): void => {
-      ledger.begin('/a');
+      ledger.begin(line('/a'));
       pass(milliseconds);
       end();
     };
@@ -230,7 +263,7 @@ describe('processor time', () => {
     const { ledger, pass, end } = clock();
     const work = (tenants: readonly string[]): void => {
       for (const tenant of tenants) {
-        ledger.begin(tenant);
+        ledger.begin(line(tenant));
         pass(20);
         end();
       }
@@ -246,7 +279,7 @@ describe('processor time', () => {
   it('is remembered for a limited number of tenants', () => {
     const { ledger, pass, end } = clock();
     for (let index = 0; index < 5_000; index++) {
-      ledger.begin(`/${index}`);
+      ledger.begin(line(`/${index}`));
       pass(1);
       end();
     }

@@ -1,4 +1,5 @@
 import { status } from '@capstan/machinery';
+import { ByUser } from './by-user.ts';
 import type { Line } from './line.ts';
 import type { ProcessorTime } from './processor-time.ts';
 import { allowedInLine } from './scarce.ts';
@@ -22,20 +23,28 @@ const mostCompared = 64;
 /** How many connections that wait are read in one turn of the loop while tenants share it: some 50 µs each, before their requests wait. */
 const readInOneTurn = 4;
 
+/** Work of a user, who may be a whole tenant. */
+interface Piece {
+  readonly user: string;
+  readonly run: () => void;
+}
+
 interface Waiting {
   readonly tenant: string;
-  readonly ready: (() => void)[];
-  first: number;
+  readonly ready: ByUser<Piece>;
   /** Wait until the large request before them is done. */
-  readonly large: (() => void)[];
+  readonly large: ByUser<() => void>;
   isBusy: boolean;
-  /** Connections whose next request is not read yet, oldest first. */
-  readonly unread: (() => void)[];
+  /** Connections whose next request is not read yet. */
+  readonly unread: ByUser<() => void>;
 }
+
+/** Who works. */
+type Worker = Pick<Line, 'tenant' | 'user'>;
 
 /**
  * Lets work wait that takes long on the event loop. In each turn of the loop, it works for a few milliseconds, for the tenant that has used the
- * least processor time lately; then requests are served that need not wait. A tenant that asks for a lot waits for itself.
+ * least processor time lately; then requests are served that need not wait. A tenant that asks for a lot waits for itself, and its users take turns.
  */
 export class WorkQueue {
   readonly #time: ProcessorTime;
@@ -68,18 +77,17 @@ export class WorkQueue {
   }
 
   /** Resolves when a piece of work may run, immediately and without waiting for anything. */
-  turn({ tenant }: Pick<Line, 'tenant'>): Promise<void> {
-    const waiting = this.#of(tenant);
+  turn({ tenant, user }: Worker): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    waiting.ready.push(resolve);
+    this.#of(tenant).ready.push(user, { user, run: resolve });
     this.#waiting++;
     this.#start();
     return promise;
   }
 
   /** Calls back when the server may read more from a connection of the tenant. Its request then waits for a turn like any other. */
-  read({ tenant }: Pick<Line, 'tenant'>, start: () => void): void {
-    this.#of(tenant).unread.push(start);
+  read({ tenant, user }: Worker, start: () => void): void {
+    this.#of(tenant).unread.push(user, start);
     this.#unread++;
     this.#start();
   }
@@ -92,7 +100,7 @@ export class WorkQueue {
   /** Whether one more may wait. */
   hasRoomFor({ tenant }: Pick<Line, 'tenant'>): boolean {
     const waiting = this.#tenants.get(tenant);
-    const own = waiting === undefined ? 0 : waiting.ready.length - waiting.first + waiting.large.length;
+    const own = waiting === undefined ? 0 : waiting.ready.size + waiting.large.size;
     if (this.#waiting >= this.#maxWaiting) return false;
     return own < allowedInLine({ taken: this.#waiting, all: this.#maxWaiting, most: this.#maxWaitingPerTenant });
   }
@@ -104,7 +112,7 @@ export class WorkQueue {
     if (waiting.isBusy) {
       this.#waiting++;
       try {
-        await new Promise<void>((resolve) => waiting.large.push(resolve));
+        await new Promise<void>((resolve) => waiting.large.push(line.user, resolve));
       } finally {
         this.#waiting--;
       }
@@ -133,7 +141,7 @@ export class WorkQueue {
     let until = this.#endOfTurn();
     for (let next = this.#next(); next !== undefined || this.#unread > 0; next = this.#next()) {
       if (next !== undefined) {
-        this.#time.begin(next.tenant);
+        this.#time.begin(next);
         next.run();
         // The work that follows from it happens in microtasks.
         await new Promise<void>((resolve) => process.nextTick(resolve));
@@ -152,8 +160,7 @@ export class WorkQueue {
   #goOnAfterRest(): void {
     clearTimeout(this.#restTimer);
     let soonest = Number.POSITIVE_INFINITY;
-    for (const { tenant, ready, first } of this.#tenants.values())
-      if (first < ready.length) soonest = Math.min(soonest, this.#time.restOf(tenant));
+    for (const { tenant, ready } of this.#tenants.values()) if (ready.size > 0) soonest = Math.min(soonest, this.#time.restOf(tenant));
     if (soonest < Number.POSITIVE_INFINITY) this.#restTimer = setTimeout(() => this.#start(), soonest);
   }
 
@@ -162,8 +169,8 @@ export class WorkQueue {
     const most = this.#time.isShared ? readInOneTurn : Number.POSITIVE_INFINITY;
     for (let read = 0; read < most && this.#unread > 0; read++) {
       const tenant =
-        this.#least(({ unread, ready, first }) => unread.length > 0 && ready.length - first < most) ??
-        (read === 0 ? this.#least(({ unread }) => unread.length > 0) : undefined);
+        this.#least(({ unread, ready }) => unread.size > 0 && ready.size < most) ??
+        (read === 0 ? this.#least(({ unread }) => unread.size > 0) : undefined);
       if (tenant === undefined) return;
       const start = tenant.unread.shift()!;
       this.#unread--;
@@ -177,17 +184,13 @@ export class WorkQueue {
     return this.#now() + (this.#time.isShared ? shared : single);
   }
 
-  #next(): { readonly tenant: string; readonly run: () => void } | undefined {
-    const least = this.#least(({ tenant, ready, first }) => first < ready.length && this.#time.restOf(tenant) === 0);
+  #next(): (Piece & Worker) | undefined {
+    const least = this.#least(({ tenant, ready }) => ready.size > 0 && this.#time.restOf(tenant) === 0);
     if (least === undefined) return undefined;
-    const run = least.ready[least.first++]!;
+    const { user, run } = least.ready.shift()!;
     this.#waiting--;
-    if (least.first > 64 && least.first * 2 > least.ready.length) {
-      least.ready.splice(0, least.first);
-      least.first = 0;
-    }
     this.#moveBack(least);
-    return { tenant: least.tenant, run };
+    return { tenant: least.tenant, user, run };
   }
 
   /** The tenant that has used the least, of some that have something to do. */
@@ -215,11 +218,14 @@ export class WorkQueue {
 
   #of(tenant: string): Waiting {
     let waiting = this.#tenants.get(tenant);
-    if (waiting === undefined) this.#tenants.set(tenant, (waiting = { tenant, ready: [], first: 0, large: [], isBusy: false, unread: [] }));
+    if (waiting === undefined) {
+      waiting = { tenant, ready: new ByUser(), large: new ByUser(), isBusy: false, unread: new ByUser() };
+      this.#tenants.set(tenant, waiting);
+    }
     return waiting;
   }
 
-  #forgetIfIdle({ tenant, ready, first, large, isBusy, unread }: Waiting): void {
-    if (!isBusy && large.length === 0 && first === ready.length && unread.length === 0) this.#tenants.delete(tenant);
+  #forgetIfIdle({ tenant, ready, large, isBusy, unread }: Waiting): void {
+    if (!isBusy && large.size + ready.size + unread.size === 0) this.#tenants.delete(tenant);
   }
 }
