@@ -5,7 +5,14 @@ import { sendLong } from './long-text.ts';
 test('holds nothing for a client that left while its request waited', async () => {
   let held = 0;
   const unsent = { take: (bytes: number) => (held += bytes) > 0, give: (bytes: number) => void (held -= bytes) };
-  const client = { tenant: '/a', mostConnections: 1, unsent, turn: () => Promise.resolve(), alone: <T>(work: () => Promise<T>) => work() };
+  const client = {
+    tenant: '/a',
+    mostConnections: 1,
+    unsent,
+    turn: () => Promise.resolve(),
+    isHeldBack: () => false,
+    alone: <T>(work: () => Promise<T>) => work(),
+  };
   const left = { closed: true, client, headers: {}, onClose: () => {} } as unknown as Exchange;
   await sendLong(left, { type: 'application/json', pieces: ['x'], mayFail: false, sourceBytes: 8 });
   expect(held).toBe(0);
@@ -19,7 +26,7 @@ test.each([
   let sent = '';
   const turn = (): Promise<void> => Promise.resolve(void turns++);
   const unsent = { take: () => true, give: () => {} };
-  const client = { tenant: '/a', mostConnections: 1, unsent, turn, alone: <T>(work: () => Promise<T>) => work() };
+  const client = { tenant: '/a', mostConnections: 1, unsent, turn, isHeldBack: () => false, alone: <T>(work: () => Promise<T>) => work() };
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const stream = { write: (chunk: string) => void (sent += chunk), pending: 0, end, abort: end, onDrain: () => {} };
   const exchange = { closed: false, answered: false, client, headers: {}, onClose: () => {}, stream: () => stream } as unknown as Exchange;

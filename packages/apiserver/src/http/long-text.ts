@@ -12,8 +12,8 @@ export interface LongText {
   readonly sourceBytes: number;
 }
 
-/** How long to work in one turn, in milliseconds. */
-const turn = 1;
+/** How long to work in one turn, in milliseconds, for a client that is held back and for others. */
+const turns = { heldBack: 0.5, usual: 1 };
 /** Pieces are sent together up to this many characters… */
 const chunkLength = 64 << 10;
 /** …as long as they are made within a turn. The clock is read once for this many pieces that are only copied. */
@@ -83,7 +83,7 @@ export function tooMuchUnread(): StatusError {
 function* chunked(pieces: Iterable<string>, perLook: number): Iterable<string> {
   let chunk = '';
   let left = perLook;
-  let until = performance.now() + turn;
+  let until = performance.now() + turns.heldBack;
   for (const piece of pieces) {
     chunk += piece;
     if (chunk.length < chunkLength && (--left > 0 || performance.now() < until)) {
@@ -93,24 +93,25 @@ function* chunked(pieces: Iterable<string>, perLook: number): Iterable<string> {
     yield chunk;
     chunk = '';
     left = perLook;
-    until = performance.now() + turn;
+    until = performance.now() + turns.heldBack;
   }
   if (chunk !== '') yield chunk;
 }
 
 const nextTurn = (exchange: Exchange): Promise<void> => exchange.client?.turn() ?? setImmediate();
+const endOfTurn = ({ client }: Exchange): number => performance.now() + (client?.isHeldBack() === true ? turns.heldBack : turns.usual);
 
 async function made(chunks: Iterable<string>, exchange: Exchange, held: Held): Promise<string[]> {
   const all: string[] = [];
   if (exchange.closed) return all;
-  let until = performance.now() + turn;
+  let until = endOfTurn(exchange);
   for (const chunk of chunks) {
     held.take(chunk.length);
     all.push(chunk);
     if (performance.now() < until) continue;
     await nextTurn(exchange);
     if (exchange.closed) return all;
-    until = performance.now() + turn;
+    until = endOfTurn(exchange);
   }
   return all;
 }
@@ -154,7 +155,7 @@ async function pump(
 ): Promise<void> {
   for (;;) {
     await nextTurn(exchange);
-    const until = performance.now() + turn;
+    const until = endOfTurn(exchange);
     do {
       if (gone.aborted) return;
       const next = source.next();

@@ -50,9 +50,9 @@ test('work that has turned out to be long gets shorter slices than it began with
 test('work of a client that waits for its turns anyway gets short slices from the start', () => {
   const { now, pass } = clock();
   const pace = new Pace({ turn: () => Promise.resolve(), isHeldBack: () => true }, now);
-  pass(0.5);
+  pass(0.4);
   expect(pace.pause()).toBeUndefined();
-  pass(1.5);
+  pass(0.2);
   expect(pace.pause()).toBeInstanceOf(Promise);
 });
 

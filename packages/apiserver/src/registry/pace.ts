@@ -5,8 +5,7 @@ import { nextTurn } from '../http/next-turn.ts';
  * How long the parts of an operation may run before others get their turn, in milliseconds. The first slice is longer: the clock also counts requests that
  * run in between, and short ones should not wait because there are many. Those of a client that is held back wait anyway.
  */
-const firstSlice = 4;
-const slice = 1;
+const slices = { first: 4, later: 1, heldBack: 0.5 };
 
 /** Gives turns to those who wait for one. */
 export interface Turns {
@@ -46,8 +45,9 @@ export class Pace {
   /** Waits for a turn if the operation has run for long; otherwise undefined, so that nothing need be awaited. */
   pause(): Promise<void> | undefined {
     const spent = this.#now() - this.#since;
-    if (spent < slice || (spent < firstSlice && !this.#hasWaited && this.#turns.isHeldBack?.() !== true)) return undefined;
-    return this.#wait();
+    if (spent < slices.heldBack) return undefined;
+    const isOver = spent >= (this.#hasWaited ? slices.later : slices.first) || this.#turns.isHeldBack?.() === true;
+    return isOver ? this.#wait() : undefined;
   }
 
   /** Runs an operation in parts, with pauses between them; a promise only if it has to wait. */
