@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { printers } from './printers/printers.ts';
 import { strategies } from './strategies.ts';
 import type { Strategy } from './strategy.ts';
-import { contextOf } from './testing/context.ts';
+import { contextOf, errorsOf } from './testing/context.ts';
 
 /**
  * A tenant's list may have a hundred thousand items, so nothing may take the square of its length. For each list and map of each built-in
@@ -20,12 +20,12 @@ import { contextOf } from './testing/context.ts';
  */
 const lengths = [64, 128, 256] as const;
 
-type Change = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'validateInParts'>;
+type Change = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateObjectInParts' | 'validateUpdate' | 'validateInParts'>;
 type Step = (strategy: Strategy, object: KubeObject, old: KubeObject) => void;
 
 const update = (change: Change | undefined, object: KubeObject, old: KubeObject): void => {
   change?.prepareForUpdate?.(object, old, contextOf());
-  change?.validate?.(object, contextOf());
+  if (change !== undefined) errorsOf(change, object);
   change?.validateUpdate?.(object, old, contextOf());
   checkInParts(change, object, old);
 };
@@ -39,7 +39,7 @@ const steps: Readonly<Record<string, Step>> = {
   default: ({ default: fill }, object) => fill?.(object),
   create: (strategy, object) => {
     strategy.prepareForCreate?.(object, contextOf());
-    strategy.validate?.(object, contextOf());
+    errorsOf(strategy, object);
     strategy.validateCreate?.(object, contextOf());
     checkInParts(strategy, object, undefined);
   },

@@ -2,7 +2,7 @@ import { builtinResources, builtinTypes, type Json, type KubeObject, type Object
 import { expect, it } from 'vitest';
 import { strategies } from './strategies.ts';
 import type { Strategy } from './strategy.ts';
-import { contextOf } from './testing/context.ts';
+import { contextOf, errorsOf } from './testing/context.ts';
 
 /**
  * A tenant's text may have a million parts. If each wrong part is an error that shows the whole text, the errors need gigabytes. So there are few about
@@ -32,10 +32,10 @@ function valueAt([step, ...rest]: Path, text: string): Json {
 }
 
 /** Undefined for an object that is refused before: others of its fields are missing. */
-function errorsOf(strategy: Strategy, object: KubeObject): number | undefined {
+function countErrors(strategy: Strategy, object: KubeObject): number | undefined {
   try {
     strategy.default?.(object);
-    const errors = [...(strategy.validate?.(object, contextOf()) ?? []), ...(strategy.validateCreate?.(object, contextOf()) ?? [])];
+    const errors = [...errorsOf(strategy, object), ...(strategy.validateCreate?.(object, contextOf()) ?? [])];
     const inParts = strategy.validateInParts?.({ object, old: undefined, errors: [] }, contextOf());
     return errors.length + (inParts === undefined ? 0 : whole(inParts).length);
   } catch {
@@ -53,7 +53,7 @@ it('errors about one text are few, however many parts it has', () => {
       for (const separator of separators) {
         const metadata = { name: 'a', namespace: 'default' };
         const content = valueAt(path, separator.repeat(parts)) as object;
-        const errors = errorsOf(strategy, { apiVersion: 'v1', kind, metadata, ...content });
+        const errors = countErrors(strategy, { apiVersion: 'v1', kind, metadata, ...content });
         if (errors !== undefined) checked++;
         if ((errors ?? 0) > mostErrors) many.push(`${resource}: ${path.join('.')}`);
       }

@@ -12,6 +12,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { strategies } from './strategies.ts';
 import type { Strategy, StrategyContext } from './strategy.ts';
+import { errorsOf } from './testing/context.ts';
 
 /** A response of kube-apiserver 1.34 to a create or, if there is an old object, an update. */
 interface Recorded {
@@ -58,7 +59,7 @@ function run({ resource, subresource, given, old }: Recorded): Outcome {
   if (old === undefined) {
     strategy.prepareForCreate?.(object, context);
     errors.push(...validateObjectMeta(object.metadata, { ...scope, validateName: strategy.validateName ?? names.dns1123Subdomain }));
-    errors.push(...(strategy.validate?.(object, context) ?? []), ...(strategy.validateCreate?.(object, context) ?? []));
+    errors.push(...errorsOf(strategy, object, context), ...(strategy.validateCreate?.(object, context) ?? []));
   } else {
     const rules = rulesOf(strategy, subresource);
     rules.prepareForUpdate?.(object, old, context);
@@ -66,13 +67,15 @@ function run({ resource, subresource, given, old }: Recorded): Outcome {
       ...validateObjectMetaUpdate(object.metadata, old.metadata, scope),
       ...validateMetaChange(object.metadata, old.metadata, scope),
     );
-    errors.push(...(rules.validate?.(object, context) ?? []), ...(rules.validateUpdate?.(object, old, context) ?? []));
+    errors.push(...errorsOf(rules, object, context), ...(rules.validateUpdate?.(object, old, context) ?? []));
   }
   strategy.canonicalize?.(object);
   return { errors, object, warnings };
 }
 
-function rulesOf(strategy: Strategy, subresource: string | undefined): Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate'> {
+type ChangeRules = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateObjectInParts' | 'validateUpdate'>;
+
+function rulesOf(strategy: Strategy, subresource: string | undefined): ChangeRules {
   if (subresource === undefined) return strategy;
   return (subresource === 'status' ? strategy.status : strategy.subresources?.[subresource]) ?? {};
 }

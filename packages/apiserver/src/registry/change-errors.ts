@@ -12,7 +12,7 @@ import {
 import type { RequestContext } from './context.ts';
 import type { Resource } from './resource.ts';
 
-export type UpdateRules = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'validateInParts'>;
+export type UpdateRules = Pick<Strategy, 'prepareForUpdate' | 'validate' | 'validateObjectInParts' | 'validateUpdate' | 'validateInParts'>;
 
 interface Change {
   readonly object: KubeObject;
@@ -34,6 +34,7 @@ export function* changedObjectErrors(resource: Resource, change: Change, context
   const metaErrors = validateObjectMetaUpdate(object.metadata, old.metadata, metaRules);
   yield;
   const rest = rules.validate?.(object, context) ?? [];
+  if (rules.validateObjectInParts !== undefined) rest.push(...(yield* rules.validateObjectInParts(object, context)));
   yield;
   const changes = rules.validateUpdate?.(object, old, context) ?? [];
   if (rules.validateInParts !== undefined) {

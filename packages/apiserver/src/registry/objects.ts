@@ -122,6 +122,7 @@ export function* newObjectErrors(resource: Resource, object: KubeObject, context
   });
   yield;
   if (strategy.validate !== undefined) errors.push(...strategy.validate(object, context));
+  if (strategy.validateObjectInParts !== undefined) errors.push(...(yield* strategy.validateObjectInParts(object, context)));
   yield;
   const own = strategy.validateCreate?.(object, context) ?? [];
   errors.push(...own);

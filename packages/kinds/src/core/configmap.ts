@@ -1,4 +1,4 @@
-import { type FieldError, FieldPath, fieldError, names, stringMapOf } from '@capstan/machinery';
+import { endsPart, type FieldError, FieldPath, fieldError, names, type Parts, stringMapOf } from '@capstan/machinery';
 import { decodedLength, sameValue } from '../parts.ts';
 import type { Strategy } from '../strategy.ts';
 
@@ -11,24 +11,27 @@ export const immutableMessage = 'field is immutable when `immutable` is set';
 const whole = FieldPath.of('[]');
 
 export const configmaps: Strategy = {
-  validate(object) {
+  *validateObjectInParts(object) {
     const data = stringMapOf(object['data']);
     const binaryData = stringMapOf(object['binaryData']);
     const errors: FieldError[] = [];
     let characters = 0;
     for (const key in data) {
+      if (endsPart()) yield;
       for (const message of names.configMapKey(key)) errors.push(fieldError.invalid(FieldPath.of('data').key(key), key, message));
       if (Object.hasOwn(binaryData, key)) {
         errors.push(fieldError.invalid(FieldPath.of('data').key(key), key, 'duplicate of key present in binaryData'));
       }
       characters += data[key]!.length;
     }
+    yield;
     for (const key in binaryData) {
+      if (endsPart()) yield;
       for (const message of names.configMapKey(key)) errors.push(fieldError.invalid(FieldPath.of('binaryData').key(key), key, message));
       characters += binaryData[key]!.length;
     }
     // A UTF-16 code unit takes at most three bytes, so most objects need no exact count.
-    if (characters * 3 > dataLimit && byteLength(data, binaryData) > dataLimit) errors.push(fieldError.tooLong(whole, dataLimit));
+    if (characters * 3 > dataLimit && (yield* byteLength(data, binaryData)) > dataLimit) errors.push(fieldError.tooLong(whole, dataLimit));
     return errors;
   },
   validateUpdate(object, old) {
@@ -42,9 +45,15 @@ export const configmaps: Strategy = {
   },
 };
 
-function byteLength(data: Readonly<Record<string, string>>, binaryData: Readonly<Record<string, string>>): number {
+function* byteLength(data: Readonly<Record<string, string>>, binaryData: Readonly<Record<string, string>>): Parts<number> {
   let bytes = 0;
-  for (const key in data) bytes += Buffer.byteLength(data[key]!);
-  for (const key in binaryData) bytes += decodedLength(binaryData[key]!);
+  for (const key in data) {
+    if (endsPart()) yield;
+    bytes += Buffer.byteLength(data[key]!);
+  }
+  for (const key in binaryData) {
+    if (endsPart()) yield;
+    bytes += decodedLength(binaryData[key]!);
+  }
   return bytes;
 }

@@ -2,6 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { KubeObject } from '@capstan/machinery';
 import { issueCertificate } from '@capstan/pki';
 import { describe, expect, it } from 'vitest';
+import { contextOf } from '../testing/context.ts';
+import { configmaps } from './configmap.ts';
 import { jsonObjectProblem } from './go-json.ts';
 import { keyPairProblem } from './key-pair.ts';
 import { namespaces } from './namespace.ts';
@@ -66,5 +68,22 @@ describe('a namespace', () => {
   it('can be selected by its phase', () => {
     const object: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: {}, status: { phase: 'Active' } };
     expect(namespaces.selectableFields!(object)).toEqual({ 'status.phase': 'Active' });
+  });
+});
+
+describe('an object with many keys is validated in parts', () => {
+  const content = (value: string): object => Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, value]));
+
+  it.each([
+    ['ConfigMap', configmaps, { data: content('a'.repeat(110)), binaryData: content('YQ==') }, 10_001],
+    ['ConfigMap', configmaps, { binaryData: content('YQ==') }, 0],
+    ['Secret', secrets, { data: content('YQ==') }, 0],
+  ])('%s', (kind, strategy, fields, errors) => {
+    let parts = 1;
+    const work = strategy.validateObjectInParts!({ apiVersion: 'v1', kind, metadata: {}, ...fields }, contextOf());
+    let part = work.next();
+    for (; part.done !== true; part = work.next()) parts++;
+    expect(part.value).toHaveLength(errors);
+    expect(parts).toBeGreaterThan(20);
   });
 });

@@ -1,4 +1,5 @@
 import {
+  endsPart,
   type FieldError,
   FieldPath,
   fieldError,
@@ -74,11 +75,12 @@ export const secrets: Strategy = {
   prepareForUpdate(object, old) {
     if (!object['type']) object['type'] = old['type'];
   },
-  validate(object, context) {
+  *validateObjectInParts(object, context) {
     const values = stringMapOf(object['data']);
     const errors: FieldError[] = [];
     let bytes = 0;
     for (const key in values) {
+      if (endsPart()) yield;
       for (const message of names.configMapKey(key)) errors.push(fieldError.invalid(data.key(key), key, message));
       bytes += decodedLength(values[key]!);
     }

@@ -1,6 +1,6 @@
 import { rootCluster, type StoredKind } from '@capstan/api';
-import type { KubeObject } from '@capstan/machinery';
-import type { StrategyContext } from '../strategy.ts';
+import { type FieldError, type KubeObject, whole } from '@capstan/machinery';
+import type { Strategy, StrategyContext } from '../strategy.ts';
 
 /** The context of a strategy in tests: one workspace with these objects, at a fixed time. */
 export function contextOf(objects: readonly (KubeObject & { resource: string })[] = []): StrategyContext & { warnings: string[] } {
@@ -19,4 +19,14 @@ export function contextOf(objects: readonly (KubeObject & { resource: string })[
     warn: (message) => void warnings.push(message),
     warnings,
   };
+}
+
+/** The errors that a kind's rules find in an object alone. */
+export function errorsOf(
+  rules: Pick<Strategy, 'validate' | 'validateObjectInParts'>,
+  object: KubeObject,
+  context: StrategyContext = contextOf(),
+): FieldError[] {
+  const inParts = rules.validateObjectInParts?.(object, context);
+  return [...(rules.validate?.(object, context) ?? []), ...(inParts === undefined ? [] : whole(inParts))];
 }
