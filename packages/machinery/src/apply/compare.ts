@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { ListType, Type } from '../schema/type.ts';
 import { endsPart, type Parts, whole } from '../work/parts.ts';
-import { emptySet, type FieldSet, isEmpty, sortedInParts, unionInParts, withSelf } from './field-set.ts';
+import { emptySet, type FieldSet, isEmpty, sortedInParts, unionInParts, withSelfInParts } from './field-set.ts';
 import type { PathElement } from './path-element.ts';
 import { fieldTypeOrDeduced, itemElement, itemType, jsonEqual, listOf, mapOf, own, shapeOf } from './shape.ts';
 
@@ -19,6 +19,8 @@ interface Change {
   readonly added?: FieldSet | undefined;
 }
 
+/** Of two maps or lists that are both empty or absent. */
+const nothingInside: Change = {};
 const leafAdded: Change = { added: emptySet };
 const leafRemoved: Change = { removed: emptySet };
 const leafModified: Change = { modified: emptySet };
@@ -50,13 +52,15 @@ function* compareNode(type: Type, before: Json | undefined, after: Json | undefi
     return { ...(yield* compareMaps(type, mapOf(before), mapOf(after))), modified: emptySet };
   }
   if (shape === 'map') {
-    const left = mapOf(before);
-    const right = mapOf(after);
-    if (hasKeys(left) || hasKeys(right)) return withPresence(yield* compareMaps(type, left, right), before, after);
+    const change = yield* compareMaps(type, mapOf(before), mapOf(after));
+    if (change !== nothingInside) return before === undefined || after === undefined ? yield* withPresence(change, before) : change;
   } else if (shape === 'list') {
     const left = listOf(before);
     const right = listOf(after);
-    if (left?.length || right?.length) return withPresence(yield* compareLists(type as ListType, left, right), before, after);
+    if (left?.length || right?.length) {
+      const change = yield* compareLists(type as ListType, left, right);
+      return before === undefined || after === undefined ? yield* withPresence(change, before) : change;
+    }
   }
   return compareLeaves(before, after);
 }
@@ -64,21 +68,16 @@ function* compareNode(type: Type, before: Json | undefined, after: Json | undefi
 /** A value that has no fields or items, whatever its type says: it is compared as a whole. */
 const isScalar = (value: Json | undefined): boolean => typeof value !== 'object' || value === null;
 
-function hasKeys(map: JsonObject | undefined): boolean {
-  for (const _ in map) return true;
-  return false;
-}
-
 function compareLeaves(before: Json | undefined, after: Json | undefined): Change | undefined {
   if (before === undefined) return leafAdded;
   if (after === undefined) return leafRemoved;
   return jsonEqual(before, after) ? undefined : leafModified;
 }
 
-function withPresence(change: Change | undefined, before: Json | undefined, after: Json | undefined): Change | undefined {
-  if (before === undefined) return { ...change, added: change?.added === undefined ? emptySet : withSelf(change.added) };
-  if (after === undefined) return { ...change, removed: change?.removed === undefined ? emptySet : withSelf(change.removed) };
-  return change;
+/** A map or list that is new or gone, itself included. */
+function* withPresence(change: Change | undefined, before: Json | undefined): Parts<Change> {
+  if (before === undefined) return { ...change, added: change?.added === undefined ? emptySet : yield* withSelfInParts(change.added) };
+  return { ...change, removed: change?.removed === undefined ? emptySet : yield* withSelfInParts(change.removed) };
 }
 
 /** Collects the changes of one node's children. */
@@ -106,26 +105,24 @@ class Changes {
 
 function* compareMaps(type: Type, before: JsonObject | undefined, after: JsonObject | undefined): Parts<Change | undefined> {
   const changes = new Changes();
-  if (after !== undefined) {
-    for (const key of Object.keys(after)) {
-      if (endsPart()) yield;
-      const old = own(before, key);
-      const value = after[key];
-      if (value === old) continue;
-      if (isScalar(value) && isScalar(old)) changes.put(`f:${key}`, compareLeaves(old, value));
-      else changes.put(`f:${key}`, yield* compareNode(fieldTypeOrDeduced(type, key), old, value));
-    }
+  const keys = after === undefined ? [] : Object.keys(after);
+  for (const key of keys) {
+    if (endsPart()) yield;
+    const old = own(before, key);
+    const value = after![key];
+    if (value === old) continue;
+    if (isScalar(value) && isScalar(old)) changes.put(`f:${key}`, compareLeaves(old, value));
+    else changes.put(`f:${key}`, yield* compareNode(fieldTypeOrDeduced(type, key), old, value));
   }
-  if (before !== undefined) {
-    for (const key of Object.keys(before)) {
-      if (endsPart()) yield;
-      if (after !== undefined && Object.hasOwn(after, key)) continue;
-      const old = before[key];
-      if (old !== undefined)
-        changes.put(`f:${key}`, isScalar(old) ? leafRemoved : yield* compareNode(fieldTypeOrDeduced(type, key), old, undefined));
-    }
+  const oldKeys = before === undefined ? [] : Object.keys(before);
+  for (const key of oldKeys) {
+    if (endsPart()) yield;
+    if (after !== undefined && Object.hasOwn(after, key)) continue;
+    const old = before![key];
+    if (old !== undefined)
+      changes.put(`f:${key}`, isScalar(old) ? leafRemoved : yield* compareNode(fieldTypeOrDeduced(type, key), old, undefined));
   }
-  return yield* changes.result();
+  return keys.length + oldKeys.length === 0 ? nothingInside : yield* changes.result();
 }
 
 function* compareLists(type: ListType, before: Json[] | undefined, after: Json[] | undefined): Parts<Change | undefined> {

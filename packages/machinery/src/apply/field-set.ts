@@ -18,6 +18,8 @@ const self = '.';
 export type FieldPath = readonly PathElement[];
 
 export function isEmpty(set: FieldSet): boolean {
+  // To begin a loop over a large object takes long.
+  if (self in set) return false;
   for (const _ in set) return false;
   return true;
 }
@@ -28,6 +30,17 @@ export const isMember = (node: FieldSet): boolean => self in node || isEmpty(nod
 /** The node, with itself in the set. */
 export function withSelf(node: FieldSet): FieldSet {
   return isMember(node) ? node : { [self]: emptySet, ...node };
+}
+
+/** The same in parts, for a node that may have many children. */
+export function* withSelfInParts(node: FieldSet): Parts<FieldSet> {
+  if (self in node) return node;
+  let result: Building | undefined;
+  for (const element in node) {
+    if (endsPart()) yield;
+    (result ??= { [self]: emptySet })[element] = node[element]!;
+  }
+  return result ?? node;
 }
 
 export function setOf(paths: Iterable<FieldPath>): FieldSet {
@@ -102,11 +115,13 @@ function* unionNodes(left: FieldSet, right: FieldSet): Parts<FieldSet> {
     const node = left[element]!;
     const other = right[element];
     if (other === undefined) result[element] = node;
-    else if (isEmpty(node)) result[element] = withSelf(other);
-    else if (isEmpty(other)) result[element] = withSelf(node);
+    else if (isEmpty(node)) result[element] = yield* withSelfInParts(other);
     else {
+      // Looking into a large node takes long, even if only to see that it is not empty.
       yield;
-      result[element] = yield* unionNodes(node, other);
+      const isAlone = isEmpty(other);
+      if (!(self in other)) yield;
+      result[element] = yield* isAlone ? withSelfInParts(node) : unionNodes(node, other);
       yield;
     }
   }
@@ -138,18 +153,20 @@ export function recursiveDifference(left: FieldSet, right: FieldSet): FieldSet {
 function* subtract(left: FieldSet, right: FieldSet, recursive: boolean): Parts<FieldSet | undefined> {
   let result: Building | undefined;
   let count = 0;
-  for (const element in left) {
+  const elements = Object.keys(left);
+  for (let index = 0; index < elements.length; index++) {
     if (endsPart()) yield;
+    const element = elements[index]!;
     const node = left[element]!;
     let kept: FieldSet | undefined = node;
     if (element === self) {
+      if (!(self in right)) yield;
       if (isMember(right)) kept = undefined;
     } else {
       const other = right[element];
       if (other === undefined) kept = node;
       else if (recursive && isMember(other)) kept = undefined;
       else if (!isEmpty(node)) {
-        // Looking into a large node takes long, even if only to see that it is not empty.
         yield;
         kept = yield* subtract(node, other, recursive);
         yield;
@@ -157,9 +174,9 @@ function* subtract(left: FieldSet, right: FieldSet, recursive: boolean): Parts<F
     }
     if (kept !== node && result === undefined) {
       result = {};
-      for (const earlier in left) {
-        if (earlier === element) break;
-        result[earlier] = left[earlier]!;
+      for (let earlier = 0; earlier < index; earlier++) {
+        if (endsPart()) yield;
+        result[elements[earlier]!] = left[elements[earlier]!]!;
       }
     }
     if (kept === undefined) continue;

@@ -111,8 +111,9 @@ class Checker {
         continue;
       }
       const { type: valueType } = field;
+      const keysBefore = this.keys;
       const read = valueType.kind === 'scalar' ? this.#scalar(value, valueType) : yield* this.#value(value, valueType);
-      if (field.empty === 'dropped' && isZero(read, field.type)) {
+      if (field.empty === 'dropped' && isZero(read, valueType, this.keys > keysBefore)) {
         // A client sends an empty managedFields list to clear it.
         if (key !== 'managedFields' || depth !== 1) delete object[key];
       } else if (field.empty === 'null' && Array.isArray(read) && read.length === 0) {
@@ -279,12 +280,10 @@ function expectedName(type: Type): string {
 }
 
 /** Go's `omitempty`: empty strings, lists and maps, zero and false; never a struct. */
-function isZero(value: Json, type: Type): boolean {
+function isZero(value: Json, type: Type, hasKeys: boolean): boolean {
   if (value === '' || value === 0 || value === false || value === null) return true;
   if (type.kind === 'list') return (value as Json[]).length === 0;
-  if (type.kind !== 'map') return false;
-  for (const _key in value as JsonObject) return false;
-  return true;
+  return type.kind === 'map' && !hasKeys;
 }
 
 /** The value that replaces null inside a list or map, where Go has no pointers. */
