@@ -1,5 +1,6 @@
-import type { JsonObject, KubeObject } from '@capstan/machinery';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject, KubeObject, Parts } from '@capstan/machinery';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Pace } from '../registry/pace.ts';
 import { type Reply, startTestServer, type TestServer } from '../testing/harness.ts';
 import { objectLimits } from './object-limits.ts';
 
@@ -184,6 +185,7 @@ describe('an object that is over a limit already', () => {
       subresource: '',
       object: object as unknown as KubeObject,
       old: old as unknown as KubeObject,
+      context: { pace: () => new Pace() },
     } as never);
 
   it('may be changed and made smaller', () => {
@@ -193,4 +195,17 @@ describe('an object that is over a limit already', () => {
   it('may not grow', () => {
     expect(() => change(hooks(9), hooks(8))).toThrow('has 9 webhooks, the limit is 5');
   });
+});
+
+it('a large object is counted in parts', () => {
+  const run = vi.fn((parts: Parts<unknown>) => [...parts].length);
+  const properties = Object.fromEntries(many(5_000, (index) => [`p${index}`, { type: 'string' }]));
+  void objectLimits().mutate!({
+    operation: 'CREATE',
+    resource: { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' },
+    subresource: '',
+    object: definition({ type: 'object', properties }),
+    context: { pace: () => ({ run }) },
+  } as never);
+  expect(run.mock.results[0]!.value).toBeGreaterThan(10);
 });

@@ -1,4 +1,5 @@
 import {
+  endsPart,
   type FieldError,
   FieldPath,
   type Fields,
@@ -6,6 +7,7 @@ import {
   fieldsOf,
   itemsOf,
   type KubeObject,
+  type Parts,
   status,
   textOf,
   textsOf,
@@ -35,11 +37,10 @@ export function objectLimits(given: Partial<ObjectLimits> = {}): AdmissionPlugin
   return {
     name: 'ObjectLimits',
     mutate(request) {
-      const { resource, object, old, operation, subresource } = request;
+      const { resource, object, operation, subresource } = request;
       const measure = measures.get(`${resource.group}/${resource.resource}`);
       if (measure === undefined || object === undefined || operation === 'DELETE' || subresource !== '') return;
-      const errors = excess(measure(object), old === undefined ? undefined : measure(old), limits);
-      if (errors.length > 0) throw refusal(request, errors);
+      return request.context.pace().run(check(request, limits, measure));
     },
   };
 }
@@ -73,12 +74,22 @@ const words: Readonly<Record<keyof ObjectLimits, string>> = {
   schemas: 'properties and other schemas',
 };
 
+/** Counts what is limited in an object. */
+type Measure = (object: KubeObject) => Parts<Amounts>;
+
+function* check(request: AdmissionRequest, limits: ObjectLimits, measure: Measure): Parts<void> {
+  const { object, old } = request;
+  const amounts = yield* measure(object!);
+  const errors = excess(amounts, old === undefined ? undefined : yield* measure(old), limits);
+  if (errors.length > 0) throw refusal(request, errors);
+}
+
 const spec = FieldPath.of('spec');
 
 const expressionLists = ['variables', 'validations', 'auditAnnotations', 'mutations', 'matchConditions'];
 const expressionFields = ['expression', 'messageExpression', 'valueExpression'];
 
-function policyAmounts(object: KubeObject): Amounts {
+function* policyAmounts(object: KubeObject): Parts<Amounts> {
   const fields = fieldsOf(object['spec']);
   let expressions = 0;
   let characters = 0;
@@ -86,6 +97,7 @@ function policyAmounts(object: KubeObject): Amounts {
     const items = itemsOf(fields[list]);
     expressions += items.length;
     for (const item of items) {
+      if (endsPart()) yield;
       characters += lengthOf(item);
       for (const patch of ['applyConfiguration', 'jsonPatch']) characters += lengthOf(fieldsOf(item[patch]));
     }
@@ -99,29 +111,37 @@ function lengthOf(item: Readonly<Record<string, unknown>>): number {
   return length;
 }
 
-function webhookAmounts(object: KubeObject): Amounts {
+function* webhookAmounts(object: KubeObject): Parts<Amounts> {
   const webhooks = itemsOf(object['webhooks']);
-  const conditions = webhooks.flatMap((webhook) => itemsOf(webhook['matchConditions']));
+  let expressions = 0;
+  let characters = 0;
+  for (const webhook of webhooks) {
+    for (const condition of itemsOf(webhook['matchConditions'])) {
+      if (endsPart()) yield;
+      expressions++;
+      characters += lengthOf(condition);
+    }
+  }
   const at = FieldPath.of('webhooks');
   return {
     webhooks: { count: webhooks.length, at },
-    expressions: { count: conditions.length, at },
-    expressionCharacters: { count: conditions.reduce((sum, condition) => sum + lengthOf(condition), 0), at },
+    expressions: { count: expressions, at },
+    expressionCharacters: { count: characters, at },
   };
 }
 
 /** Selectors of devices, wherever they are. */
-function deviceAmounts(object: KubeObject): Amounts {
+function* deviceAmounts(object: KubeObject): Parts<Amounts> {
   const counted = { objects: 0, characters: 0 };
-  countInside(object['spec'], counted, deviceFields);
+  yield* countInside(object['spec'], counted, deviceFields);
   return { expressionCharacters: { count: counted.characters, at: spec } };
 }
 
 /** Definitions, and the schemas that exports publish. */
-function schemaAmounts(object: KubeObject): Amounts {
+function* schemaAmounts(object: KubeObject): Parts<Amounts> {
   const fields = fieldsOf(object['spec']);
   const counted = { objects: 0, characters: 0 };
-  for (const version of itemsOf(fields['versions'])) countInside(version['schema'], counted, ruleFields);
+  for (const version of itemsOf(fields['versions'])) yield* countInside(version['schema'], counted, ruleFields);
   return {
     schemas: { count: counted.objects, at: spec.child('versions') },
     expressionCharacters: { count: counted.characters, at: spec.child('versions') },
@@ -134,45 +154,53 @@ const issuerFields: ReadonlySet<string> = new Set(['expression', 'valueExpressio
 const conversionFields = ['field', 'destination', 'transformation'];
 
 /** Rules without an expression count too: each is looked at for every object. */
-function conversionAmounts(object: KubeObject): Amounts {
-  const rules = itemsOf(fieldsOf(object['spec'])['conversions']).flatMap(({ rules, preserve }) => [
-    ...itemsOf(rules),
-    ...textsOf(preserve).map((field): Fields => ({ field })),
-  ]);
+function* conversionAmounts(object: KubeObject): Parts<Amounts> {
+  let count = 0;
+  let characters = 0;
+  for (const { rules, preserve } of itemsOf(fieldsOf(object['spec'])['conversions'])) {
+    for (const rule of itemsOf(rules)) {
+      if (endsPart()) yield;
+      count++;
+      for (const field of conversionFields) characters += textOf(rule[field]).length;
+    }
+    for (const field of textsOf(preserve)) {
+      if (endsPart()) yield;
+      count++;
+      characters += textOf(field).length;
+    }
+  }
   const at = spec.child('conversions');
-  const characters = rules.reduce(
-    (sum, rule) => sum + conversionFields.reduce((length, field) => length + textOf(rule[field]).length, 0),
-    0,
-  );
-  return { expressions: { count: rules.length, at }, expressionCharacters: { count: characters, at } };
+  return { expressions: { count, at }, expressionCharacters: { count: characters, at } };
 }
 
 /** Each issuer counts as one, because it maps a claim to a name. */
-function issuerAmounts(object: KubeObject): Amounts {
+function* issuerAmounts(object: KubeObject): Parts<Amounts> {
   const issuers = itemsOf(fieldsOf(object['spec'])['jwt']);
   const at = spec.child('jwt');
   let count = issuers.length;
   for (const issuer of issuers)
     count += itemsOf(issuer['claimValidationRules']).length + itemsOf(fieldsOf(issuer['claimMappings'])['extra']).length;
   const counted = { objects: 0, characters: 0 };
-  for (const issuer of issuers) countInside(issuer, counted, issuerFields);
+  for (const issuer of issuers) yield* countInside(issuer, counted, issuerFields);
   return { expressions: { count, at }, expressionCharacters: { count: counted.characters, at } };
 }
 
 /** Counts every object inside: almost all in a schema are schemas, and the others take as long to read. */
-function countInside(root: unknown, counted: { objects: number; characters: number }, expressions: ReadonlySet<string>): void {
+function* countInside(root: unknown, counted: { objects: number; characters: number }, expressions: ReadonlySet<string>): Parts<void> {
   const open: unknown[] = [root];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next !== 'object' || next === null) continue;
     if (!Array.isArray(next)) counted.objects++;
-    for (const [key, value] of Object.entries(next)) {
+    for (const key in next) {
+      if (endsPart()) yield;
+      const value = (next as Fields)[key];
       if (typeof value === 'string' && expressions.has(key)) counted.characters += value.length;
       else if (typeof value === 'object' && value !== null) open.push(value);
     }
   }
 }
 
-const measures: ReadonlyMap<string, (object: KubeObject) => Amounts> = new Map([
+const measures: ReadonlyMap<string, Measure> = new Map([
   ['admissionregistration.k8s.io/validatingadmissionpolicies', policyAmounts],
   ['admissionregistration.k8s.io/mutatingadmissionpolicies', policyAmounts],
   ['admissionregistration.k8s.io/validatingwebhookconfigurations', webhookAmounts],
