@@ -110,7 +110,7 @@ export { MalformedResource, readMetadata } from './structural/embedded.ts';
 export { BadFieldReference, type FieldReference, resolveFieldReference } from './structural/field-reference.ts';
 export { formatCheck } from './structural/formats.ts';
 export { copyJson, own, setOwn } from './structural/own.ts';
-export { readSchema, type Schema, type ValidationRule } from './structural/schema.ts';
+export { readSchema, readSchemaInParts, type Schema, type ValidationRule } from './structural/schema.ts';
 export { isUnreadable, schemaErrors } from './structural/schema-rules.ts';
 export { structuralErrors } from './structural/structural-rules.ts';
 export { isUnchanged, oldItems } from './structural/unchanged.ts';

@@ -46,6 +46,20 @@ describe('a definition is validated in parts', () => {
     expect(parts).toBeGreaterThan(20 * 5);
   });
 
+  it('between its properties, in each phase', () => {
+    const property = (index: number): object => ({ type: 'string', ...(index % 2 === 0 && { default: 'a' }) });
+    const { parts, result } = check(definition([version({ type: 'object', properties: many(5_000, property) })]));
+    expect(result).toEqual([]);
+    // Reading (twice), readability, structure, defaults and the rest.
+    expect(parts).toBeGreaterThan(6 * 9);
+  });
+
+  it('between its errors', () => {
+    const { parts, result } = check(definition([version({ type: 'object', properties: many(5_000, () => ({})) })]));
+    expect(result).toHaveLength(5_000);
+    expect(parts).toBeGreaterThan(6 * 9);
+  });
+
   it('between its rules', () => {
     const rule = (index: number): object => ({
       type: 'string',
@@ -76,4 +90,12 @@ it('patterns that take long to compile are refused, in parts and at once', () =>
   const refusal = [{ field: 'spec', body: expect.stringContaining('the patterns take too long to compile') as string }];
   expect(check(slow).result).toMatchObject(refusal);
   expect(definitionErrors(slow, undefined, () => [])).toMatchObject(refusal);
+});
+
+it('unknown formats are warned of, unless the old definition has them', () => {
+  const withFormats = (...formats: readonly string[]): KubeObject =>
+    definition([version({ type: 'object', properties: many(formats.length, (index) => ({ type: 'string', format: formats[index] })) })]);
+  const context = contextOf();
+  counted(strategy.validateInParts!({ object: withFormats('date', 'one', 'two'), old: withFormats('one'), errors: [] }, context));
+  expect(context.warnings).toEqual(['unrecognized format "two"']);
 });

@@ -1,5 +1,6 @@
 import {
   defaultErrors,
+  endsPart,
   type FieldError,
   type FieldPath,
   fieldError,
@@ -11,7 +12,7 @@ import {
   type JsonObject,
   type KubeObject,
   type Parts,
-  readSchema,
+  readSchemaInParts,
   schemaErrors,
   structuralErrors,
 } from '@capstan/machinery';
@@ -33,19 +34,19 @@ export interface SchemaOptions {
   readonly ruleErrors: (json: JsonObject, at: FieldPath) => Parts<FieldError[]>;
 }
 
-/** Validates the schema of a version. Each phase takes as long as it takes to parse the schema, or less. */
+/** Validates the schema of a version. */
 export function* versionSchemaErrors(json: JsonObject, at: FieldPath, { hasStatus, ruleErrors }: SchemaOptions): Parts<FieldError[]> {
   const place = at.child('openAPIV3Schema');
   const errors = hasStatus ? statusErrors(json, at) : [];
   if (json['nullable'] === true)
     errors.push(fieldError.forbidden(at.child('openAPIV3Schema.nullable'), 'nullable cannot be true at the root'));
-  const schema = readSchema(json);
+  const schema = yield* readSchemaInParts(json);
   yield;
-  const structural = isUnreadable(json) ? undefined : structuralErrors(schema, place);
+  const structural = (yield* isUnreadable(json)) ? undefined : yield* structuralErrors(schema, place);
   yield;
-  const defaults = structural?.length === 0 ? defaultErrors({ ...schema, embeddedResource: true }, place) : [];
+  const defaults = structural?.length === 0 ? yield* defaultErrors({ ...schema, embeddedResource: true }, place) : [];
   yield;
-  const others = schemaErrors(schema, place);
+  const others = yield* schemaErrors(schema, place);
   yield;
   const found = [...errors, ...(structural ?? []), ...defaults, ...others];
   return found.length > 0 ? found : yield* ruleErrors(json, place);
@@ -63,17 +64,20 @@ function statusErrors(json: JsonObject, at: FieldPath): FieldError[] {
 }
 
 /** Unknown string formats: they are not validated, which the author may not expect. */
-export function unknownFormats(definition: KubeObject): string[] {
+export function* unknownFormats(definition: KubeObject): Parts<string[]> {
   const found: string[] = [];
-  for (const version of itemsOf(fieldsOf(definition['spec'])['versions'])) collect(fieldsOf(version['schema'])['openAPIV3Schema'], found);
+  for (const version of itemsOf(fieldsOf(definition['spec'])['versions']))
+    yield* collect(fieldsOf(version['schema'])['openAPIV3Schema'], found);
   return found;
 }
 
-function collect(schema: unknown, found: string[]): void {
-  if (Array.isArray(schema)) for (const inner of schema) collect(inner, found);
+function* collect(schema: unknown, found: string[]): Parts<void> {
+  if (Array.isArray(schema)) for (const inner of schema) yield* collect(inner, found);
   if (!isObject(schema)) return;
+  if (endsPart()) yield;
   const { type, format } = schema;
   if (type === 'string' && typeof format === 'string' && format !== '' && formatCheck(format) === undefined) found.push(format);
-  for (const keyword of ['items', 'allOf', 'anyOf', 'oneOf', 'not', 'additionalProperties']) collect(schema[keyword], found);
-  if (isObject(schema['properties'])) for (const property of Object.values(schema['properties'])) collect(property, found);
+  for (const keyword of ['items', 'allOf', 'anyOf', 'oneOf', 'not', 'additionalProperties'])
+    if (schema[keyword] !== undefined) yield* collect(schema[keyword], found);
+  if (isObject(schema['properties'])) for (const property of Object.values(schema['properties'])) yield* collect(property, found);
 }

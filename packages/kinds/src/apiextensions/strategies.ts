@@ -9,13 +9,14 @@ import {
   itemsOf,
   type KubeObject,
   maybeFields,
+  type Parts,
   textOf,
   textsOf,
 } from '@capstan/machinery';
 import { keepPart } from '../parts.ts';
 import { applyDefaults, type Defaults, made } from '../shared/defaulting.ts';
 import { errorsWithinReachInParts } from '../shared/effort.ts';
-import type { Strategy, StrategyContext } from '../strategy.ts';
+import type { Strategy, StrategyContext, ValidatedChange } from '../strategy.ts';
 import { ruleErrorsInParts } from './rules/errors.ts';
 import { unknownFormats } from './schema.ts';
 import { definitionErrorsInParts, groupWithoutDot, type RuleErrors, statusErrors } from './validation.ts';
@@ -81,9 +82,9 @@ function collectTexts(value: unknown, texts: Set<string>): void {
   else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) collectTexts(inner, texts);
 }
 
-function warnOfFormats(object: KubeObject, old: KubeObject | undefined, { warn }: StrategyContext): void {
-  const known = new Set(old && unknownFormats(old));
-  for (const format of unknownFormats(object)) if (!known.has(format)) warn(`unrecognized format ${fieldError.quote(format)}`);
+function* warnOfFormats({ object, old }: ValidatedChange, { warn }: StrategyContext): Parts<void> {
+  const known = new Set(old && (yield* unknownFormats(old)));
+  for (const format of yield* unknownFormats(object)) if (!known.has(format)) warn(`unrecognized format ${fieldError.quote(format)}`);
 }
 
 /** From now on no objects can be created, and existing ones will be deleted. */
@@ -116,18 +117,18 @@ const customresourcedefinitions: Strategy = {
     applyDefaults(object, defaults);
     if (textsOf(fieldsOf(object['status'])['storedVersions']).length === 0) rememberStorageVersion(object);
   },
-  prepareForCreate(object, context) {
+  prepareForCreate(object) {
     object['status'] = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: null };
     rememberStorageVersion(object);
-    warnOfFormats(object, undefined, context);
   },
-  prepareForUpdate(object, old, context) {
+  prepareForUpdate(object, old) {
     keepPart(object, old, 'status');
     rememberStorageVersion(object);
-    warnOfFormats(object, old, context);
   },
   validateCreate: fullNameErrors,
-  *validateInParts({ object, old }, context) {
+  *validateInParts(change, context) {
+    const { object, old } = change;
+    yield* warnOfFormats(change, context);
     const errors = definitionErrorsInParts(object, old, rulesBeside(old));
     return inPlace(context, yield* errorsWithinReachInParts(FieldPath.of('spec'), errors));
   },

@@ -1,7 +1,7 @@
 import type { FieldError } from '../field/error.ts';
 import * as fieldError from '../field/error.ts';
 import type { FieldPath } from '../field/path.ts';
-import { hasDefaults } from './defaults.ts';
+import { endsPart, type Parts } from '../work/parts.ts';
 import { validateEmbedded } from './embedded.ts';
 import { copyJson, isMetaField } from './own.ts';
 import { pruneValue } from './prune.ts';
@@ -11,20 +11,20 @@ import { isSame } from './unchanged.ts';
 import { Validator } from './validator.ts';
 
 /** Defaults must be valid and have no unknown fields. */
-export function defaultErrors(schema: Schema, at: FieldPath): FieldError[] {
+export function* defaultErrors(schema: Schema, at: FieldPath): Parts<FieldError[]> {
   const errors: FieldError[] = [];
-  check(schema, at, errors);
+  yield* check(schema, at, errors);
   return errors;
 }
 
-function check(schema: Schema, at: FieldPath, errors: FieldError[]): void {
-  if (!hasDefaults(schema)) return;
+function* check(schema: Schema, at: FieldPath, errors: FieldError[]): Parts<void> {
+  if (endsPart()) yield;
   if (schema.default !== undefined) checkDefault(schema, at.child('default'), errors);
-  if (schema.items !== undefined) check(schema.items, at.child('items'), errors);
+  if (schema.items !== undefined) yield* check(schema.items, at.child('items'), errors);
   for (const [name, property] of schema.properties) {
     // Defaults are forbidden inside apiVersion, kind and metadata.
     if (schema.embeddedResource && isMetaField(name)) continue;
-    check(property, at.child('properties').key(name), errors);
+    yield* check(property, at.child('properties').key(name), errors);
   }
 }
 

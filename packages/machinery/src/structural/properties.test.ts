@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FieldPath } from '../field/path.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { whole } from '../work/parts.ts';
 import { compileSchema } from './compiled.ts';
 import { validateListTypes } from './list-types.ts';
 import { copyJson } from './own.ts';
@@ -161,8 +162,8 @@ describe('for every text that decodes as a schema', () => {
     fc.assert(
       fc.property(objects, (json) => {
         const compiled = compileSchema(json);
-        structuralErrors(compiled.schema, FieldPath.of('s'));
-        schemaErrors(compiled.schema, FieldPath.of('s'));
+        whole(structuralErrors(compiled.schema, FieldPath.of('s')));
+        whole(schemaErrors(compiled.schema, FieldPath.of('s')));
       }),
     );
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FieldPath } from '../field/path.ts';
 import type { JsonObject } from '../json.ts';
+import { whole } from '../work/parts.ts';
 import { defaultErrors } from './default-rules.ts';
 import { readSchema } from './schema.ts';
 import { schemaErrors } from './schema-rules.ts';
@@ -9,8 +10,8 @@ import { structuralErrors } from './structural-rules.ts';
 function errorsOf(json: JsonObject): string[] {
   const schema = readSchema(json);
   const at = FieldPath.of('s');
-  const structural = structuralErrors(schema, at);
-  const found = [...structural, ...(structural.length === 0 ? defaultErrors(schema, at) : []), ...schemaErrors(schema, at)];
+  const structural = whole(structuralErrors(schema, at));
+  const found = [...structural, ...(structural.length === 0 ? whole(defaultErrors(schema, at)) : []), ...whole(schemaErrors(schema, at))];
   return found.map(({ field, body }) => `${field.replace(/^s\.?/, '')}: ${body}`);
 }
 

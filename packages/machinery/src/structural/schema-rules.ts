@@ -2,10 +2,11 @@ import type { FieldError } from '../field/error.ts';
 import * as fieldError from '../field/error.ts';
 import type { FieldPath } from '../field/path.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
+import { endsPart, type Parts } from '../work/parts.ts';
 import { listRules } from './list-rules.ts';
 import { isMetaField } from './own.ts';
 import { ruleRules } from './rule-rules.ts';
-import { readSchema, type Schema } from './schema.ts';
+import { readSchemaInParts, type Schema } from './schema.ts';
 
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
@@ -20,13 +21,14 @@ interface Place {
 }
 
 /** The errors in a schema that do not depend on whether it is structural. */
-export function schemaErrors(schema: Schema, at: FieldPath): FieldError[] {
+export function* schemaErrors(schema: Schema, at: FieldPath): Parts<FieldError[]> {
   const errors: FieldError[] = [];
-  check(schema, { at, isRoot: true, insideMeta: false, noDefaults: undefined }, errors);
+  yield* check(schema, { at, isRoot: true, insideMeta: false, noDefaults: undefined }, errors);
   return errors;
 }
 
-function check(schema: Schema, place: Place, errors: FieldError[]): void {
+function* check(schema: Schema, place: Place, errors: FieldError[]): Parts<void> {
+  if (endsPart()) yield;
   const { at } = place;
   checkKeywords(schema, place, errors);
   if (schema.uniqueItems) {
@@ -34,15 +36,15 @@ function check(schema: Schema, place: Place, errors: FieldError[]): void {
     errors.push(fieldError.forbidden(at.child('uniqueItems'), why));
   }
   const inner: Place = { ...place, isRoot: false };
-  checkAdditional(schema, inner, errors);
-  for (const [name, property] of schema.properties) check(property, propertyPlace(schema, name, place), errors);
-  if (schema.not !== undefined) check(schema.not, { ...inner, at: at.child('not') }, errors);
+  yield* checkAdditional(schema, inner, errors);
+  for (const [name, property] of schema.properties) yield* check(property, propertyPlace(schema, name, place), errors);
+  if (schema.not !== undefined) yield* check(schema.not, { ...inner, at: at.child('not') }, errors);
   for (const junctor of ['allOf', 'oneOf', 'anyOf'] as const)
-    for (const [index, part] of schema[junctor].entries()) check(part, { ...inner, at: at.child(junctor).index(index) }, errors);
-  for (const [name, part] of parts(schema.json, 'definitions')) check(part, { ...inner, at: at.child('definitions').key(name) }, errors);
-  if (schema.items !== undefined) check(schema.items, { ...inner, at: at.child('items') }, errors);
-  else for (const [index, part] of listedItems(schema.json)) check(part, { ...inner, at: at.child('items').index(index) }, errors);
-  for (const [name, part] of parts(schema.json, 'dependencies')) check(part, { ...inner, at: at.child('dependencies').key(name) }, errors);
+    for (const [index, part] of schema[junctor].entries()) yield* check(part, { ...inner, at: at.child(junctor).index(index) }, errors);
+  yield* checkNamed(schema.json['definitions'], { ...inner, at: at.child('definitions') }, errors);
+  if (schema.items !== undefined) yield* check(schema.items, { ...inner, at: at.child('items') }, errors);
+  else yield* checkListed(schema.json['items'], { ...inner, at: at.child('items') }, errors);
+  yield* checkNamed(schema.json['dependencies'], { ...inner, at: at.child('dependencies') }, errors);
   if (schema.json['x-kubernetes-preserve-unknown-fields'] === false)
     errors.push(fieldError.invalid(at.child('x-kubernetes-preserve-unknown-fields'), false, 'must be true or undefined'));
   errors.push(...listRules(schema, at), ...ruleRules(schema, at));
@@ -54,14 +56,14 @@ function propertyPlace(schema: Schema, name: string, place: Place): Place {
   return { at, isRoot: false, insideMeta: true, noDefaults: place.isRoot ? `in top-level ${name}` : place.noDefaults };
 }
 
-function checkAdditional({ additional, properties }: Schema, place: Place, errors: FieldError[]): void {
+function* checkAdditional({ additional, properties }: Schema, place: Place, errors: FieldError[]): Parts<void> {
   if (additional === undefined) return;
   const at = place.at.child('additionalProperties');
   if (properties.size > 0 && (!additional.allowed || additional.schema !== undefined))
     errors.push(fieldError.forbidden(at, 'additionalProperties and properties are mutual exclusive'));
   if (additional.schema === undefined) return;
   const noDefaults = place.insideMeta ? 'inside additionalProperties applying to object metadata' : place.noDefaults;
-  check(additional.schema, { ...place, at, noDefaults }, errors);
+  yield* check(additional.schema, { ...place, at, noDefaults }, errors);
 }
 
 /** JSON Schema keywords that custom resources do not support. */
@@ -95,7 +97,8 @@ function checkKeywords(schema: Schema, { at, insideMeta, noDefaults }: Place, er
 }
 
 /** Whether the schema cannot be read as a structure at all; the reason is reported separately. */
-export function isUnreadable(json: JsonObject): boolean {
+export function* isUnreadable(json: JsonObject): Parts<boolean> {
+  if (endsPart()) yield;
   const said = (keyword: string): Json | undefined => (Object.hasOwn(json, keyword) ? json[keyword] : undefined);
   if (said('$schema') !== undefined) return true;
   if (unsupported.some(([keyword, isSaid]) => said(keyword) !== undefined && isSaid(said(keyword)!))) return true;
@@ -106,17 +109,20 @@ export function isUnreadable(json: JsonObject): boolean {
     const list = said(junctor);
     if (Array.isArray(list)) inside.push(...list);
   }
-  return inside.some((part) => isObject(part) && isUnreadable(part));
+  for (const part of inside) if (isObject(part) && (yield* isUnreadable(part))) return true;
+  return false;
 }
 
-function* parts(json: JsonObject, keyword: string): Iterable<[string, Schema]> {
-  const value = json[keyword];
-  if (!isObject(value)) return;
-  for (const name of Object.keys(value)) if (isObject(value[name])) yield [name, readSchema(value[name])];
+function* checkNamed(parts: Json | undefined, place: Place, errors: FieldError[]): Parts<void> {
+  if (!isObject(parts)) return;
+  for (const name of Object.keys(parts)) {
+    const part = parts[name];
+    if (isObject(part)) yield* check(yield* readSchemaInParts(part), { ...place, at: place.at.key(name) }, errors);
+  }
 }
 
-function* listedItems(json: JsonObject): Iterable<[number, Schema]> {
-  const { items } = json;
+function* checkListed(items: Json | undefined, place: Place, errors: FieldError[]): Parts<void> {
   if (!Array.isArray(items)) return;
-  for (const [index, item] of items.entries()) if (isObject(item)) yield [index, readSchema(item)];
+  for (const [index, item] of items.entries())
+    if (isObject(item)) yield* check(yield* readSchemaInParts(item), { ...place, at: place.at.index(index) }, errors);
 }

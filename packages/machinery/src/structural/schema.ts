@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
+import { endsPart, type Parts, whole } from '../work/parts.ts';
 
 /** A CEL rule as the schema's author wrote it. */
 export interface ValidationRule {
@@ -64,16 +65,24 @@ const noProperties: ReadonlyMap<string, Schema> = new Map();
 
 /** Parses a schema that was decoded as JSONSchemaProps, so that every field has its type. */
 export function readSchema(json: JsonObject): Schema {
+  return whole(readSchemaInParts(json));
+}
+
+/** The same in parts: a schema may have tens of thousands of properties. */
+export function* readSchemaInParts(json: JsonObject): Parts<Schema> {
+  if (endsPart()) yield;
   const get = (key: string): Json | undefined => (Object.hasOwn(json, key) ? json[key] : undefined);
+  const [properties, additional, items, not] = [get('properties'), get('additionalProperties'), get('items'), get('not')];
+  const [allOf, anyOf, oneOf] = [get('allOf'), get('anyOf'), get('oneOf')];
   return {
     json,
     type: text(get('type')),
     format: text(get('format')),
     nullable: get('nullable') === true,
     default: get('default') ?? undefined,
-    properties: readProperties(get('properties')),
-    additional: readAdditional(get('additionalProperties')),
-    items: maybeSchema(get('items')),
+    properties: isObject(properties) ? yield* readProperties(properties) : noProperties,
+    additional: additional === undefined ? undefined : yield* readAdditional(additional),
+    items: isObject(items) ? yield* readSchemaInParts(items) : undefined,
     required: new Set(texts(get('required'))),
     enumeration: list(get('enum')),
     pattern: text(get('pattern')),
@@ -89,10 +98,10 @@ export function readSchema(json: JsonObject): Schema {
     uniqueItems: get('uniqueItems') === true,
     minProperties: number(get('minProperties')),
     maxProperties: number(get('maxProperties')),
-    allOf: schemas(get('allOf')),
-    anyOf: schemas(get('anyOf')),
-    oneOf: schemas(get('oneOf')),
-    not: maybeSchema(get('not')),
+    allOf: isFilled(allOf) ? yield* schemas(allOf) : none,
+    anyOf: isFilled(anyOf) ? yield* schemas(anyOf) : none,
+    oneOf: isFilled(oneOf) ? yield* schemas(oneOf) : none,
+    not: isObject(not) ? yield* readSchemaInParts(not) : undefined,
     embeddedResource: get('x-kubernetes-embedded-resource') === true,
     intOrString: get('x-kubernetes-int-or-string') === true,
     preserveUnknown: get('x-kubernetes-preserve-unknown-fields') === true,
@@ -115,27 +124,26 @@ function readRule(json: JsonObject): ValidationRule {
   };
 }
 
-function readProperties(value: Json | undefined): ReadonlyMap<string, Schema> {
-  if (!isObject(value)) return noProperties;
+function* readProperties(value: JsonObject): Parts<ReadonlyMap<string, Schema>> {
   const properties = new Map<string, Schema>();
   for (const name of Object.keys(value)) {
     const property = value[name];
-    properties.set(name, readSchema(isObject(property) ? property : {}));
+    properties.set(name, yield* readSchemaInParts(isObject(property) ? property : {}));
   }
   return properties;
 }
 
-function readAdditional(value: Json | undefined): AdditionalProperties | undefined {
+function* readAdditional(value: Json): Parts<AdditionalProperties | undefined> {
   if (typeof value === 'boolean') return { allowed: value, schema: undefined };
-  return isObject(value) ? { allowed: true, schema: readSchema(value) } : undefined;
+  return isObject(value) ? { allowed: true, schema: yield* readSchemaInParts(value) } : undefined;
 }
 
-function maybeSchema(value: Json | undefined): Schema | undefined {
-  return isObject(value) ? readSchema(value) : undefined;
-}
+const isFilled = (value: Json | undefined): value is Json[] => Array.isArray(value) && value.length > 0;
 
-function schemas(value: Json | undefined): readonly Schema[] {
-  return Array.isArray(value) && value.length > 0 ? value.map((item) => readSchema(isObject(item) ? item : {})) : none;
+function* schemas(value: readonly Json[]): Parts<readonly Schema[]> {
+  const read: Schema[] = [];
+  for (const item of value) read.push(yield* readSchemaInParts(isObject(item) ? item : {}));
+  return read;
 }
 
 function list(value: Json | undefined): readonly Json[] {
@@ -143,7 +151,7 @@ function list(value: Json | undefined): readonly Json[] {
 }
 
 function texts(value: Json | undefined): readonly string[] {
-  return Array.isArray(value) && value.length > 0 ? value.filter((item) => typeof item === 'string') : none;
+  return isFilled(value) ? value.filter((item) => typeof item === 'string') : none;
 }
 
 function text(value: Json | undefined): string {

@@ -2,6 +2,7 @@ import type { FieldError } from '../field/error.ts';
 import * as fieldError from '../field/error.ts';
 import type { FieldPath } from '../field/path.ts';
 import { compilePattern, PatternError, patternSteps } from '../pattern/pattern.ts';
+import { endsPart, type Parts, sortInParts } from '../work/parts.ts';
 import { spend } from '../work/steps.ts';
 import type { Schema } from './schema.ts';
 import { isSame } from './unchanged.ts';
@@ -18,21 +19,28 @@ const levelNames: Record<Level, string> = {
  * The reasons why a schema is not structural. Every field needs a type outside value validations, value validations must not specify
  * structure, and the fields that they mention must be part of the structure.
  */
-export function structuralErrors(schema: Schema, at: FieldPath): FieldError[] {
+export function* structuralErrors(schema: Schema, at: FieldPath): Parts<FieldError[]> {
   const errors: FieldError[] = [];
-  checkStructure(schema, 'root', at, errors);
-  checkCompleteness(schema, { structure: schema, at, from: at }, errors);
-  const text = ({ field, body }: FieldError): string => `${field}: ${body}`;
-  return errors.sort((a, b) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0));
+  yield* checkStructure(schema, 'root', at, errors);
+  yield* checkCompleteness(schema, { structure: schema, at, from: at }, errors);
+  const printed: { readonly error: FieldError; readonly text: string }[] = [];
+  for (const error of errors) {
+    if (endsPart()) yield;
+    printed.push({ error, text: `${error.field}: ${error.body}` });
+  }
+  yield* sortInParts(printed, (a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
+  return printed.map(({ error }) => error);
 }
 
-function checkStructure(schema: Schema, level: Level, at: FieldPath, errors: FieldError[]): void {
+function* checkStructure(schema: Schema, level: Level, at: FieldPath, errors: FieldError[]): Parts<void> {
+  if (endsPart()) yield;
   if (schema.type === 'array' && schema.items === undefined) errors.push(fieldError.required(at.child('items'), 'must be specified'));
-  if (schema.items !== undefined) checkStructure(schema.items, 'item', at.child('items'), errors);
-  for (const [name, property] of schema.properties) checkStructure(property, 'field', at.child('properties').key(name), errors);
+  if (schema.items !== undefined) yield* checkStructure(schema.items, 'item', at.child('items'), errors);
+  for (const [name, property] of schema.properties) yield* checkStructure(property, 'field', at.child('properties').key(name), errors);
   if (schema.additional !== undefined) {
     if (level === 'root') errors.push(fieldError.forbidden(at.child('additionalProperties'), 'must not be used at the root'));
-    if (schema.additional.schema !== undefined) checkStructure(schema.additional.schema, 'field', at.child('additionalProperties'), errors);
+    if (schema.additional.schema !== undefined)
+      yield* checkStructure(schema.additional.schema, 'field', at.child('additionalProperties'), errors);
   }
   if (schema.intOrString && schema.preserveUnknown)
     errors.push(
@@ -42,7 +50,7 @@ function checkStructure(schema: Schema, level: Level, at: FieldPath, errors: Fie
     errors.push(
       fieldError.invalid(at.child('x-kubernetes-embedded-resource'), true, 'must be false if x-kubernetes-int-or-string is true'),
     );
-  checkValues(
+  yield* checkValues(
     schema,
     { anyOf: isIntOrString(schema.anyOf), allOf: schema.allOf.length > 0 && isIntOrString(schema.allOf[0]!.anyOf) },
     at,
@@ -107,15 +115,16 @@ interface Exempt {
 
 const nothingExempt: Exempt = { anyOf: false, allOf: false };
 
-function checkValues(schema: Schema, exempt: Exempt, at: FieldPath, errors: FieldError[]): void {
+function* checkValues(schema: Schema, exempt: Exempt, at: FieldPath, errors: FieldError[]): Parts<void> {
   if (!exempt.anyOf)
-    for (const [index, inner] of schema.anyOf.entries()) checkNested(inner, nothingExempt, at.child('anyOf').index(index), errors);
+    for (const [index, inner] of schema.anyOf.entries()) yield* checkNested(inner, nothingExempt, at.child('anyOf').index(index), errors);
   for (const [index, inner] of schema.allOf.entries())
-    checkNested(inner, { anyOf: exempt.allOf && index === 0, allOf: false }, at.child('allOf').index(index), errors);
-  for (const [index, inner] of schema.oneOf.entries()) checkNested(inner, nothingExempt, at.child('oneOf').index(index), errors);
-  if (schema.not !== undefined) checkNested(schema.not, nothingExempt, at.child('not'), errors);
+    yield* checkNested(inner, { anyOf: exempt.allOf && index === 0, allOf: false }, at.child('allOf').index(index), errors);
+  for (const [index, inner] of schema.oneOf.entries()) yield* checkNested(inner, nothingExempt, at.child('oneOf').index(index), errors);
+  if (schema.not !== undefined) yield* checkNested(schema.not, nothingExempt, at.child('not'), errors);
   if (schema.pattern === '') return;
   try {
+    yield;
     spend(patternSteps(schema.pattern));
     compilePattern(schema.pattern);
   } catch (error) {
@@ -141,10 +150,11 @@ const forbiddenInside: readonly [string, (schema: Schema) => boolean, string][] 
   ['x-kubernetes-validations', (schema) => schema.rules.length > 0, 'empty'],
 ];
 
-function checkNested(schema: Schema, exempt: Exempt, at: FieldPath, errors: FieldError[]): void {
-  checkValues(schema, exempt, at, errors);
-  if (schema.items !== undefined) checkNested(schema.items, nothingExempt, at.child('items'), errors);
-  for (const [name, property] of schema.properties) checkNested(property, nothingExempt, at.child('properties').key(name), errors);
+function* checkNested(schema: Schema, exempt: Exempt, at: FieldPath, errors: FieldError[]): Parts<void> {
+  if (endsPart()) yield;
+  yield* checkValues(schema, exempt, at, errors);
+  if (schema.items !== undefined) yield* checkNested(schema.items, nothingExempt, at.child('items'), errors);
+  for (const [name, property] of schema.properties) yield* checkNested(property, nothingExempt, at.child('properties').key(name), errors);
   for (const [keyword, isSaid, wanted] of forbiddenInside)
     if (isSaid(schema)) errors.push(fieldError.forbidden(at.child(keyword), `must be ${wanted} to be structural`));
   if (schema.properties.has('metadata'))
@@ -158,23 +168,24 @@ interface Pair {
   readonly from: FieldPath;
 }
 
-function checkCompleteness(values: Schema, { structure, at, from }: Pair, errors: FieldError[]): void {
-  if (values.not !== undefined) checkPart(values.not, { structure, at, from: from.child('not') }, errors);
+function* checkCompleteness(values: Schema, { structure, at, from }: Pair, errors: FieldError[]): Parts<void> {
+  if (values.not !== undefined) yield* checkPart(values.not, { structure, at, from: from.child('not') }, errors);
   for (const junctor of ['allOf', 'anyOf', 'oneOf'] as const)
     for (const [index, inner] of values[junctor].entries())
-      checkPart(inner, { structure, at, from: from.child(junctor).index(index) }, errors);
+      yield* checkPart(inner, { structure, at, from: from.child(junctor).index(index) }, errors);
 }
 
-function checkPart(values: Schema, { structure, at, from }: Pair, errors: FieldError[]): void {
+function* checkPart(values: Schema, { structure, at, from }: Pair, errors: FieldError[]): Parts<void> {
+  if (endsPart()) yield;
   if (structure === undefined) {
     errors.push(fieldError.required(at, `because it is defined in ${from.toString()}`));
     return;
   }
-  checkCompleteness(values, { structure, at, from }, errors);
+  yield* checkCompleteness(values, { structure, at, from }, errors);
   if (values.items !== undefined)
-    checkPart(values.items, { structure: structure.items, at: at.child('items'), from: from.child('items') }, errors);
+    yield* checkPart(values.items, { structure: structure.items, at: at.child('items'), from: from.child('items') }, errors);
   for (const [name, property] of values.properties) {
     const step = (path: FieldPath): FieldPath => path.child('properties').key(name);
-    checkPart(property, { structure: structure.properties.get(name), at: step(at), from: step(from) }, errors);
+    yield* checkPart(property, { structure: structure.properties.get(name), at: step(at), from: step(from) }, errors);
   }
 }

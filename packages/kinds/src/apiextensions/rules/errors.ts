@@ -14,7 +14,7 @@ import {
   type Json,
   type JsonObject,
   type Parts,
-  readSchema,
+  readSchemaInParts,
   type Schema,
   type ValidationRule,
   whole,
@@ -35,7 +35,7 @@ export function ruleErrors(json: JsonObject, at: FieldPath, isStored: (expressio
 
 /** The same in parts: to compile a rule takes some ten microseconds, and there may be thousands. */
 export function* ruleErrorsInParts(json: JsonObject, at: FieldPath, isStored: (expression: string) => boolean): Parts<FieldError[]> {
-  const schema = readSchema(json);
+  const schema = yield* readSchemaInParts(json);
   if (!hasRules(schema)) return [];
   const length = lengthOfRules(schema);
   if (length > mostCharacters)
