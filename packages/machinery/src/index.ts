@@ -8,7 +8,7 @@ export { type ManagedUpdate, updateManaged, updateManagedInParts } from './apply
 export { Backoff, type BackoffLimits, type BackoffOptions, backoffAfter } from './backoff/backoff.ts';
 export { BoundedMap } from './bounded/bounded-map.ts';
 export { type CheckOptions, type CheckResult, checkObject, checkObjectInParts } from './codec/check.ts';
-export { applySchemaDefaults } from './codec/defaults.ts';
+export { applySchemaDefaults, applySchemaDefaultsInParts } from './codec/defaults.ts';
 export { endOfString } from './codec/depth.ts';
 export { CodecError, cannotBeHandled, type KindOfBody, strictDecodingMessage, unrecognizedBody } from './codec/error.ts';
 export { parseExact } from './codec/exact.ts';

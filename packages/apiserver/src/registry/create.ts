@@ -1,7 +1,7 @@
 import { clusterAnnotation, rootCluster } from '@capstan/api';
 import { dropUnserved } from '@capstan/kinds';
 import {
-  applySchemaDefaults,
+  applySchemaDefaultsInParts,
   asJson,
   type JsonObject,
   type KubeObject,
@@ -52,7 +52,8 @@ export async function create(backend: Backend, context: RequestContext, request:
   const pace = context.pace();
   const isVersioned = request.applied !== true && isRevision(object.metadata.resourceVersion);
   keepCluster(object, undefined);
-  applySchemaDefaults(asJson(object), resource.type);
+  const filling = pace.run(applySchemaDefaultsInParts(asJson(object), resource.type));
+  if (filling instanceof Promise) await filling;
   strategy.default?.(object);
   // No manager owns changes that the server or webhooks make from here on.
   forgetDeletion(object);

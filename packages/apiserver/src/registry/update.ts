@@ -1,6 +1,6 @@
 import { dropUnserved } from '@capstan/kinds';
 import {
-  applySchemaDefaults,
+  applySchemaDefaultsInParts,
   asJson,
   fieldError,
   type KubeObject,
@@ -108,7 +108,8 @@ async function tryUpdate(
   checkRevision(resource, object, current, name);
   keepCluster(object, old);
   uniteOwners(object, context.warn);
-  applySchemaDefaults(asJson(object), resource.type);
+  const filling = pace.run(applySchemaDefaultsInParts(asJson(object), resource.type));
+  if (filling instanceof Promise) await filling;
   resource.strategy.default?.(object);
   pausing = pace.pause();
   if (pausing !== undefined) await pausing;

@@ -4,7 +4,7 @@ import type { JsonObject } from '../json.ts';
 import { builtinTypes } from '../schema/table.ts';
 import type { ObjectType } from '../schema/type.ts';
 import { checkObject } from './check.ts';
-import { applySchemaDefaults } from './defaults.ts';
+import { applySchemaDefaults, applySchemaDefaultsInParts } from './defaults.ts';
 import { CodecError } from './error.ts';
 import { parseJson } from './json.ts';
 import { maxProblems } from './strict.ts';
@@ -304,6 +304,20 @@ describe('applySchemaDefaults', () => {
       spec: { ports: [{ protocol: '', port: 0, targetPort: 'x' }] },
       status: { loadBalancer: { ingress: [] } },
     });
+  });
+
+  it('fills in long lists in parts, wherever they are', () => {
+    const ports = Array.from({ length: 20 }, () => ({}));
+    const pod = (): JsonObject => ({ spec: { containers: Array.from({ length: 1_000 }, () => ({ ports: structuredClone(ports) })) } });
+    const object = pod();
+    let parts = 1;
+    for (const _ of applySchemaDefaultsInParts(object, core('Pod'))) parts++;
+    expect(parts).toBeGreaterThan(20);
+    const [first] = (filled(core('Pod'), { spec: { containers: [{ ports: [{}] }] } })['spec'] as JsonObject)['containers'] as JsonObject[];
+    const port = (first!['ports'] as JsonObject[])[0];
+    expect(port).not.toEqual({});
+    for (const container of (object['spec'] as JsonObject)['containers'] as JsonObject[])
+      expect(container).toEqual({ ...first, ports: ports.map(() => port) });
   });
 
   it('shares no values between objects', () => {

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { Field, ObjectType, Type } from '../schema/type.ts';
+import { endsPart, type Parts, whole } from '../work/parts.ts';
 import { zeroScalar } from './scalar.ts';
 
 /** The work for objects of a type, computed once: most types need little or none. */
@@ -17,23 +18,55 @@ const plans = new WeakMap<ObjectType, Plan>();
  * default applies only if its parent object is present; an object that is always printed is always present. Changes the object.
  */
 export function applySchemaDefaults(object: JsonObject, type: ObjectType): void {
+  whole(applySchemaDefaultsInParts(object, type));
+}
+
+/** The same in parts: a list may have tens of thousands of items. */
+export function* applySchemaDefaultsInParts(object: JsonObject, type: ObjectType): Parts<void> {
+  const later: Rest[] = [];
+  fillFields(object, type, later);
+  for (let rest = later.pop(); rest !== undefined; rest = later.pop()) {
+    yield;
+    fillItems(rest, later);
+  }
+}
+
+/** The items of a list or map from this one on. */
+interface Rest {
+  readonly items: readonly Json[];
+  readonly from: number;
+  readonly type: Type;
+}
+
+function fillFields(object: JsonObject, type: ObjectType, later: Rest[]): void {
   const { fills, nested } = planOf(type);
   for (const { name, value } of fills)
     if (object[name] === undefined) object[name] = typeof value === 'object' && value !== null ? structuredClone(value) : value;
   for (const { name, type: inner } of nested) {
     const value = object[name];
-    if (typeof value === 'object' && value !== null) fillInside(value, inner);
+    if (typeof value === 'object' && value !== null) fillInside(value, inner, later);
   }
 }
 
-function fillInside(value: Json, type: Type): void {
+/** Leaves for later what would take this part too long: no item depends on others. */
+function fillItems({ items, from, type }: Rest, later: Rest[]): void {
+  for (let index = from; index < items.length; index++) {
+    if (endsPart()) {
+      later.push({ items, from: index, type });
+      return;
+    }
+    fillInside(items[index]!, type, later);
+  }
+}
+
+function fillInside(value: Json, type: Type, later: Rest[]): void {
   if (typeof value !== 'object' || value === null) return;
   if (type.kind === 'object') {
-    if (!Array.isArray(value)) applySchemaDefaults(value, type);
+    if (!Array.isArray(value)) fillFields(value, type, later);
   } else if (type.kind === 'list') {
-    if (Array.isArray(value)) for (const item of value) fillInside(item, type.items);
+    if (Array.isArray(value)) fillItems({ items: value, from: 0, type: type.items }, later);
   } else if (type.kind === 'map' && !Array.isArray(value)) {
-    for (const key in value) fillInside(value[key]!, type.values);
+    fillItems({ items: Object.values(value), from: 0, type: type.values }, later);
   }
 }
 
