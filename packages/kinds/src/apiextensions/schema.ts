@@ -79,5 +79,6 @@ function* collect(schema: unknown, found: string[]): Parts<void> {
   if (type === 'string' && typeof format === 'string' && format !== '' && formatCheck(format) === undefined) found.push(format);
   for (const keyword of ['items', 'allOf', 'anyOf', 'oneOf', 'not', 'additionalProperties'])
     if (schema[keyword] !== undefined) yield* collect(schema[keyword], found);
-  if (isObject(schema['properties'])) for (const property of Object.values(schema['properties'])) yield* collect(property, found);
+  const { properties } = schema;
+  if (isObject(properties)) for (const name in properties) yield* collect(properties[name], found);
 }

@@ -320,6 +320,19 @@ describe('applySchemaDefaults', () => {
       expect(container).toEqual({ ...first, ports: ports.map(() => port) });
   });
 
+  it('fills in wide maps in parts', () => {
+    const port = core('ServicePort');
+    const type: ObjectType = {
+      ...{ kind: 'object', name: '', atomic: false, preserveUnknown: false },
+      fields: new Map([['ports', { name: 'ports', required: false, type: { kind: 'map', values: port, atomic: false } }]]),
+    };
+    const ports: JsonObject = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`p${index}`, {}]));
+    let parts = 1;
+    for (const _ of applySchemaDefaultsInParts({ ports }, type)) parts++;
+    expect(parts).toBeGreaterThan(9);
+    for (const one of Object.values(ports)) expect(one).toEqual(filled(port, {}));
+  });
+
   it('shares no values between objects', () => {
     const first = filled(core('Pod'), {});
     (first['status'] as JsonObject)['phase'] = 'Running';

@@ -33,7 +33,9 @@ export function* applySchemaDefaultsInParts(object: JsonObject, type: ObjectType
 
 /** The items of a list or map from this one on. */
 interface Rest {
-  readonly items: readonly Json[];
+  readonly items: readonly Json[] | JsonObject;
+  /** Of a map only. */
+  readonly keys?: readonly string[];
   readonly from: number;
   readonly type: Type;
 }
@@ -49,13 +51,15 @@ function fillFields(object: JsonObject, type: ObjectType, later: Rest[]): void {
 }
 
 /** Leaves for later what would take this part too long: no item depends on others. */
-function fillItems({ items, from, type }: Rest, later: Rest[]): void {
-  for (let index = from; index < items.length; index++) {
+function fillItems(rest: Rest, later: Rest[]): void {
+  const { items, keys, type } = rest;
+  const { length } = (keys ?? items) as { readonly length: number };
+  for (let index = rest.from; index < length; index++) {
     if (endsPart()) {
-      later.push({ items, from: index, type });
+      later.push({ ...rest, from: index });
       return;
     }
-    fillInside(items[index]!, type, later);
+    fillInside((items as JsonObject)[keys?.[index] ?? index]!, type, later);
   }
 }
 
@@ -66,7 +70,7 @@ function fillInside(value: Json, type: Type, later: Rest[]): void {
   } else if (type.kind === 'list') {
     if (Array.isArray(value)) fillItems({ items: value, from: 0, type: type.items }, later);
   } else if (type.kind === 'map' && !Array.isArray(value)) {
-    fillItems({ items: Object.values(value), from: 0, type: type.values }, later);
+    fillItems({ items: value, keys: Object.keys(value), from: 0, type: type.values }, later);
   }
 }
 

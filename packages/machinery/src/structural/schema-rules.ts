@@ -104,7 +104,12 @@ export function* isUnreadable(json: JsonObject): Parts<boolean> {
   if (unsupported.some(([keyword, isSaid]) => said(keyword) !== undefined && isSaid(said(keyword)!))) return true;
   if (Array.isArray(said('items')) || said('x-kubernetes-preserve-unknown-fields') === false) return true;
   const properties = said('properties');
-  const inside = [said('not'), said('items'), said('additionalProperties'), ...(isObject(properties) ? Object.values(properties) : [])];
+  if (isObject(properties))
+    for (const name in properties) {
+      const property = properties[name];
+      if (isObject(property) && (yield* isUnreadable(property))) return true;
+    }
+  const inside = [said('not'), said('items'), said('additionalProperties')];
   for (const junctor of ['allOf', 'anyOf', 'oneOf']) {
     const list = said(junctor);
     if (Array.isArray(list)) inside.push(...list);
