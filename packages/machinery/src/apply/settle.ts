@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { Type } from '../schema/type.ts';
 import { endsPart, type Parts } from '../work/parts.ts';
-import { cloneJson, fieldTypeOrDeduced, isNamedField, itemType, setOwn } from './shape.ts';
+import { cloneJsonInParts, fieldTypeOrDeduced, isNamedField, itemType, setOwn } from './shape.ts';
 import { isBuiltIn } from './zero.ts';
 
 /**
@@ -13,7 +13,7 @@ export function settle(type: Type, value: JsonObject): Parts<JsonObject> {
 }
 
 function* settleValue(type: Type, value: Json, builtIn: boolean): Parts<Json> {
-  if (type.kind === 'any') return cloneJson(value);
+  if (type.kind === 'any') return yield* cloneJsonInParts(value);
   if (isObject(value)) return yield* settleMap(type, value, builtIn);
   if (!Array.isArray(value)) return value;
   const result: Json[] = [];

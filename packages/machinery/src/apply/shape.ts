@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { ListType, ObjectType, Type } from '../schema/type.ts';
+import { endsPart, type Parts, whole } from '../work/parts.ts';
 import { spend } from '../work/steps.ts';
 import { keyElement, type PathElement, valueElement } from './path-element.ts';
 import { isBuiltIn, zeroFields } from './zero.ts';
@@ -141,9 +142,70 @@ export function jsonEqual(left: Json | undefined, right: Json | undefined): bool
 }
 
 export function cloneJson<T extends Json>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(cloneJson) as T;
-  const copy: JsonObject = {};
-  for (const key of Object.keys(value)) setOwn(copy, key, cloneJson((value as JsonObject)[key]!));
+  return whole(cloneJsonInParts(value));
+}
+
+/** The same in parts. Nothing may change the value meanwhile. */
+export function* cloneJsonInParts<T extends Json>(value: T): Parts<T> {
+  const later: Rest[] = [];
+  const copy = copyOf(value, later);
+  for (let rest = later.pop(); rest !== undefined; rest = later.pop()) {
+    yield;
+    if (rest.keys === undefined) copyItems(rest, later);
+    else copyFields(rest, later);
+  }
   return copy as T;
+}
+
+/** What is still to be copied of a list or an object: from this index on. */
+type Rest = RestOfList | RestOfObject;
+
+interface RestOfList {
+  readonly value: readonly Json[];
+  readonly copy: Json[];
+  readonly keys: undefined;
+  readonly from: number;
+}
+
+interface RestOfObject {
+  readonly value: JsonObject;
+  readonly copy: JsonObject;
+  readonly keys: readonly string[];
+  readonly from: number;
+}
+
+/** Leaves for later what would take this part too long. */
+function copyOf(value: Json, later: Rest[]): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const copy: Json[] = [];
+    copyItems({ value, copy, keys: undefined, from: 0 }, later);
+    return copy;
+  }
+  const copy: JsonObject = {};
+  copyFields({ value, copy, keys: Object.keys(value), from: 0 }, later);
+  return copy;
+}
+
+function copyItems(rest: RestOfList, later: Rest[]): void {
+  const { value, copy } = rest;
+  for (let index = rest.from; index < value.length; index++) {
+    if (endsPart()) {
+      later.push({ ...rest, from: index });
+      return;
+    }
+    copy.push(copyOf(value[index]!, later));
+  }
+}
+
+function copyFields(rest: RestOfObject, later: Rest[]): void {
+  const { value, copy, keys } = rest;
+  for (let index = rest.from; index < keys.length; index++) {
+    if (endsPart()) {
+      later.push({ ...rest, from: index });
+      return;
+    }
+    const key = keys[index]!;
+    setOwn(copy, key, copyOf(value[key]!, later));
+  }
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../json.ts';
 import { StatusError } from '../status/status.ts';
-import { applyOperations, jsonPatch, UnfitOperation } from './json-patch.ts';
+import { applyOperations, jsonPatch, jsonPatchInParts, UnfitOperation } from './json-patch.ts';
 
 const object = (): JsonObject => ({ kind: 'ConfigMap', data: { a: '1', 'x/y': '2', 'm~n': '3' }, list: ['p', 'q'] });
 
@@ -198,6 +198,17 @@ describe('a JSON patch that causes much work', () => {
     const patch = repeat(operation, operation['op'] === 'test' ? 1000 : 10_000);
     expect(errorOf(() => jsonPatch(object, patch))).toMatchObject({ code: 413, reason: 'RequestEntityTooLarge' });
     expect(() => applyOperations(object, JSON.parse(patch) as JsonObject[])).toThrow(UnfitOperation);
+  });
+
+  it('is applied in parts, of which each moves few items', () => {
+    const list = Array.from({ length: 10_000 }, () => 1);
+    let parts = 1;
+    const work = jsonPatchInParts({ kind: 'Large', list }, repeat({ op: 'add', path: '/list/0', value: 1 }, 2_000));
+    let part = work.next();
+    for (; part.done !== true; part = work.next()) parts++;
+    expect(part.value['list']).toHaveLength(12_000);
+    // Copying the list takes 20 parts, moving its items 2,000 times another 50.
+    expect(parts).toBeGreaterThan(70);
   });
 
   it('is applied if the lists are of an ordinary length', () => {

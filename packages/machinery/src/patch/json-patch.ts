@@ -1,4 +1,4 @@
-import { cloneJson, jsonEqual, own, setOwn } from '../apply/shape.ts';
+import { cloneJson, cloneJsonInParts, jsonEqual, own, setOwn } from '../apply/shape.ts';
 import { jsonKind } from '../codec/json.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import * as status from '../status/status.ts';
@@ -42,18 +42,22 @@ export function* jsonPatchInParts(object: JsonObject, text: string, reading: Pat
   return yield* partsWithinStack(applied(object, operations));
 }
 
-/** How many operations are applied in one part. */
-const operationsPerPart = 200;
+/** How many steps are taken in one part, and how many an operation takes at least, since not all that it does is counted. */
+const stepsPerPart = 50_000;
+const fewestSteps = 250;
 
 function* applied(object: JsonObject, operations: readonly JsonObject[]): Parts<JsonObject> {
-  const document: Document = { root: cloneJson(object), copied: 0 };
+  const document: Document = { root: yield* cloneJsonInParts(object), copied: 0 };
+  yield;
   let left = mostSteps;
-  for (let start = 0; start < operations.length; start += operationsPerPart) {
+  let leftInPart = stepsPerPart;
+  for (const operation of operations) {
+    const steps = withinSteps(left, () => apply(document, operation));
+    left -= steps;
+    leftInPart -= Math.max(steps, fewestSteps);
+    if (leftInPart > 0) continue;
+    leftInPart = stepsPerPart;
     yield;
-    const part = operations.slice(start, start + operationsPerPart);
-    left -= withinSteps(left, () => {
-      for (const operation of part) apply(document, operation);
-    });
   }
   yield;
   refuseTooDeep(document.root);

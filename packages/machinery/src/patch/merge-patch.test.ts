@@ -80,10 +80,10 @@ describe('a merge patch', () => {
     );
   });
 
-  it('reports an object deeper than the stack with 400', () => {
+  it('copies an object deeper than the stack', () => {
     let deep: JsonObject = {};
     for (let depth = 0; depth < 50_000; depth++) deep = { a: deep };
-    expect(errorOf(() => mergePatch(deep, '{}')).code).toBe(400);
+    expect(Object.keys(mergePatch(deep, '{"b":1}'))).toEqual(['a', 'b']);
   });
 });
 

@@ -1,4 +1,4 @@
-import { cloneJson, own, setOwn } from '../apply/shape.ts';
+import { cloneJsonInParts, own, setOwn } from '../apply/shape.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import * as status from '../status/status.ts';
 import { endsPart, type Parts } from '../work/parts.ts';
@@ -27,7 +27,7 @@ function* mergeMaps(object: JsonObject, patch: JsonObject): Parts<JsonObject> {
     const value = object[key]!;
     const change = own(patch, key);
     if (change === null) continue;
-    if (change === undefined) setOwn(result, key, cloneJson(value));
+    if (change === undefined) setOwn(result, key, typeof value === 'object' ? yield* cloneJsonInParts(value) : value);
     else setOwn(result, key, isObject(value) && isObject(change) ? yield* mergeMaps(value, change) : withoutNulls(change));
   }
   for (const key of Object.keys(patch)) {

@@ -1,12 +1,12 @@
 import { printValue } from '../apply/go-text.ts';
-import { cloneJson, own, setOwn } from '../apply/shape.ts';
+import { cloneJsonInParts, own, setOwn } from '../apply/shape.ts';
 import { isBuiltIn } from '../apply/zero.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { PatchRule, Type } from '../schema/type.ts';
 import * as status from '../status/status.ts';
 import type { Parts } from '../work/parts.ts';
 import { directiveKey, plain } from './directives.ts';
-import { cannotUnmarshal, parsePatch, serverError, withinStack } from './errors.ts';
+import { cannotUnmarshal, parsePatch, partsWithinStack, serverError, withinStack } from './errors.ts';
 import { mergeItems, orderedItems } from './strategic-lists.ts';
 
 const retainKey = '$retainKeys';
@@ -23,7 +23,9 @@ export function* strategicMergePatch(object: JsonObject, text: string, type: Typ
   if (patch !== null && !isObject(patch)) throw status.badRequest(cannotUnmarshal(patch, 'map[string]interface {}'));
   if (!isBuiltIn(type)) throw status.badRequest('strategic merge patch format is not supported');
   yield;
-  return withinStack(() => mergeMap(cloneJson(object), patch ?? {}, type));
+  const result = yield* partsWithinStack(cloneJsonInParts(object));
+  yield;
+  return withinStack(() => mergeMap(result, patch ?? {}, type));
 }
 
 /** Merges the patch into the map. Changes the map. */
