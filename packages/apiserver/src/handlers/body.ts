@@ -1,5 +1,6 @@
-import { hasMoreValues, hasWideObject, status } from '@capstan/machinery';
+import { hasMoreValues, hasWideObject, type Parts, status } from '@capstan/machinery';
 import type { Exchange } from '../http/exchange.ts';
+import { Pace } from '../registry/pace.ts';
 
 export const bodyLimit = 3 << 20;
 
@@ -8,20 +9,21 @@ const mostValues = 100_000;
 /** Fields of one object: JavaScript lists the names of more fields than these in one step that takes long. */
 const mostFields = 20_000;
 
-/** In bytes: to look at all of a longer body takes a millisecond or more. */
-const longBody = 512 << 10;
+/** In bytes: a field takes five at least, so that a shorter body cannot be over these limits. */
+const shortBody = 5 * mostFields;
 
 /** Reads the body of a write. */
 export async function bodyOf(exchange: Exchange): Promise<Buffer> {
   const bytes = await exchange.body(bodyLimit);
-  if (isJson(bytes)) {
-    if (hasMoreValues(bytes, mostValues))
-      throw status.requestTooLarge(`the body has more than ${mostValues} fields and items, which is the limit`);
-    if (bytes.length > longBody) await exchange.client?.turn();
-    if (hasWideObject(bytes, mostFields))
-      throw status.requestTooLarge(`an object in the body has more than ${mostFields} fields, which is the limit`);
-  }
+  if (bytes.length > shortBody && isJson(bytes)) await new Pace(exchange.client).run(check(bytes));
   return bytes;
+}
+
+function* check(json: Buffer): Parts<void> {
+  if (yield* hasMoreValues(json, mostValues))
+    throw status.requestTooLarge(`the body has more than ${mostValues} fields and items, which is the limit`);
+  if (yield* hasWideObject(json, mostFields))
+    throw status.requestTooLarge(`an object in the body has more than ${mostFields} fields, which is the limit`);
 }
 
 /** Bodies that are sent as YAML may be JSON. Other YAML must be short. */

@@ -118,7 +118,7 @@ export async function create(backend: Backend, context: RequestContext, request:
         object,
         dryRun: request.dryRun,
         pace,
-        waited: mutating !== undefined || validating !== undefined || pace.hasWaited,
+        waited: mutating !== undefined || validating !== undefined,
       });
     } catch (error) {
       if (!(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error;
@@ -153,12 +153,14 @@ async function save(
   }
   const stored = textForStore(target.resource, object, pace);
   const text = typeof stored === 'string' ? stored : await stored;
-  checkSize(text);
+  const checking = pace.run(checkSize(text));
+  if (checking instanceof Promise) await checking;
   const { cluster } = context;
+  const hasWaited = waited || pace.hasWaited;
   const revision = await writing(target, () =>
-    cluster === rootCluster && !waited
+    cluster === rootCluster && !hasWaited
       ? backend.store.create(place.stored, text)
-      : whileThere(backend.cache, { ...target, cluster, waited }, (guards) => backend.store.create(place.stored, text, guards)),
+      : whileThere(backend.cache, { ...target, cluster, waited: hasWaited }, (guards) => backend.store.create(place.stored, text, guards)),
   );
   return { entry: entryAfter(backend, target.resource, { key: place.cached, text, revision }), created: true };
 }

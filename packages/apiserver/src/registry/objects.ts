@@ -81,13 +81,13 @@ const largestObject = 3 << 20;
 const mostValues = 250_000;
 
 /** Rejects an object that has become too large. An object that already was may still be made smaller. */
-export function checkSize(text: string, before = 0): void {
+export function* checkSize(text: string, before = 0): Parts<void> {
   if (text.length <= before || text.length <= 2 * mostValues) return;
   if (text.length > largestObject)
     throw status.requestTooLarge(
       `the object would have ${text.length} characters with its managed fields and defaults, limit is ${largestObject}`,
     );
-  if (hasMoreValues(Buffer.from(text), mostValues))
+  if (yield* hasMoreValues(Buffer.from(text), mostValues))
     throw status.requestTooLarge(`the object would have more than ${mostValues} fields and items with its managed fields and defaults`);
 }
 

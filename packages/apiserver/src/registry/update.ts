@@ -172,7 +172,8 @@ async function tryUpdate(
   if (unchanged && resource.storage.convert === undefined) return { entry: current, created: false };
   const stored = textForStore(resource, object, pace);
   const text = typeof stored === 'string' ? stored : await stored;
-  checkSize(text, current.text.length);
+  const checking = pace.run(checkSize(text, current.text.length));
+  if (checking instanceof Promise) await checking;
   // An object stored in an older form is rewritten, even if nothing else has changed.
   if (unchanged && servedText(current.key, text, current.revision) === current.text) return { entry: current, created: false };
   const revision = await writing(request, () => backend.store.update(place.stored, text, current.revision));
