@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { KubeObject } from '@capstan/machinery';
 import { loadAll } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
-import { contextOf } from './testing/context.ts';
+import { contextOf, errorsOf } from './testing/context.ts';
 import { workloadStrategies } from './workloads.ts';
 
 const folder = new URL('./fixtures/', import.meta.url);
@@ -18,7 +18,7 @@ describe('validation reports the errors of kube-apiserver for', () => {
     object.metadata.uid = 'UID';
     strategy.default?.(object);
     strategy.prepareForCreate?.(object, contextOf());
-    const found = [...(strategy.validate?.(object, contextOf()) ?? []), ...(strategy.validateCreate?.(object, contextOf()) ?? [])];
+    const found = [...errorsOf(strategy, object), ...(strategy.validateCreate?.(object, contextOf()) ?? [])];
     expect(found.map((error) => `${error.field}: ${error.body}`).sort()).toEqual(errors.toSorted());
   });
 });

@@ -30,7 +30,7 @@ export interface Strategy {
   readonly prepareForCreate?: (object: KubeObject, context: StrategyContext) => void;
   readonly prepareForUpdate?: (object: KubeObject, old: KubeObject, context: StrategyContext) => void;
   readonly validate?: (object: KubeObject, context: StrategyContext) => FieldError[];
-  /** In place of `validate`, for kinds whose objects may have tens of thousands of fields: the same in parts. */
+  /** In place of `validate`, for kinds whose objects may have tens of thousands of fields or long expressions: the same in parts. */
   readonly validateObjectInParts?: (object: KubeObject, context: StrategyContext) => Parts<FieldError[]>;
   /** Runs after `validate`, on create only: rules for new objects that existing ones may violate. */
   readonly validateCreate?: (object: KubeObject, context: StrategyContext) => FieldError[];

@@ -1,4 +1,4 @@
-import { type FieldError, type FieldPath, fieldError, itemsOf, names, textOf } from '@capstan/machinery';
+import { type FieldError, type FieldPath, fieldError, itemsOf, names, type Parts, textOf } from '@capstan/machinery';
 import { declarationsFor } from './expressions/declarations.ts';
 import { expressionErrors } from './expressions/errors.ts';
 import { compileExpression, condition } from './expressions/expression.ts';
@@ -11,11 +11,12 @@ function conditionErrors(expression: string, path: FieldPath, hasParams: boolean
 }
 
 /** Validates the conditions that a request must meet before a webhook or policy is called. Only conditions of policies may use `params`. */
-export function matchConditionErrors(value: unknown, path: FieldPath, hasParams = false): FieldError[] {
+export function* matchConditionErrors(value: unknown, path: FieldPath, hasParams = false): Parts<FieldError[]> {
   const conditions = itemsOf(value);
   const errors: FieldError[] = conditions.length > limit ? [fieldError.tooMany(path, conditions.length, limit)] : [];
   const seen = new Set<string>();
-  conditions.forEach((item, index) => {
+  for (const [index, item] of conditions.entries()) {
+    yield;
     const at = path.index(index);
     const name = textOf(item['name']);
     const expression = textOf(item['expression']).trim();
@@ -25,6 +26,6 @@ export function matchConditionErrors(value: unknown, path: FieldPath, hasParams 
     else for (const message of names.qualifiedName(name)) errors.push(fieldError.invalid(at.child('name'), name, message));
     if (name !== '' && seen.has(name)) errors.push(fieldError.duplicate(at.child('name'), name));
     seen.add(name);
-  });
+  }
   return errors;
 }

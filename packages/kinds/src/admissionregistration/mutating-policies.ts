@@ -7,11 +7,12 @@ import {
   itemsOf,
   type KubeObject,
   maybeFields,
+  type Parts,
   textOf,
   textsOf,
 } from '@capstan/machinery';
 import { applyDefaults, made } from '../shared/defaulting.ts';
-import { errorsWithinReach } from '../shared/effort.ts';
+import { errorsWithinReachInParts } from '../shared/effort.ts';
 import type { Strategy } from '../strategy.ts';
 import { matchConditionErrors } from './conditions.ts';
 import type { Known } from './expressions/declarations.ts';
@@ -66,7 +67,7 @@ function patchErrors(
   return expressionErrors(compilePatch(expression, variables.declarations(), type), path.child('expression'));
 }
 
-function policyErrors(object: KubeObject): FieldError[] {
+function* policyErrors(object: KubeObject): Parts<FieldError[]> {
   const policy = fieldsOf(object['spec']);
   const paramKind = maybeFields(policy['paramKind']);
   const known: Known = { params: paramKind !== undefined, authorizer: true };
@@ -74,15 +75,17 @@ function policyErrors(object: KubeObject): FieldError[] {
   const errors = requiredChoice(policy['failurePolicy'], failurePolicies, spec.child('failurePolicy'));
   if (paramKind !== undefined) errors.push(...paramKindErrors(paramKind, spec.child('paramKind')));
   errors.push(...constraintErrors(maybeFields(policy['matchConstraints'])));
-  errors.push(...matchConditionErrors(policy['matchConditions'], spec.child('matchConditions'), known.params));
-  itemsOf(policy['variables']).forEach((variable, index) => {
+  errors.push(...(yield* matchConditionErrors(policy['matchConditions'], spec.child('matchConditions'), known.params)));
+  for (const [index, variable] of itemsOf(policy['variables']).entries()) {
+    yield;
     errors.push(...variableErrors(variable, spec.child('variables').index(index), variables));
-  });
+  }
   const mutations = itemsOf(policy['mutations']);
   if (mutations.length === 0) errors.push(fieldError.required(spec.child('mutations'), 'mutations must contain at least one item'));
-  mutations.forEach((mutation, index) => {
+  for (const [index, mutation] of mutations.entries()) {
+    yield;
     errors.push(...mutationErrors(mutation, spec.child('mutations').index(index), variables));
-  });
+  }
   return [...errors, ...requiredChoice(policy['reinvocationPolicy'], reinvocationPolicies, spec.child('reinvocationPolicy'))];
 }
 
@@ -92,7 +95,7 @@ export const mutatingadmissionpolicies: Strategy = {
   default(object) {
     applyDefaults(made(object, 'spec'), { set: { failurePolicy: 'Fail' }, within: { matchConstraints: matchDefaults } });
   },
-  validate: (object) => errorsWithinReach(spec, () => policyErrors(object)),
+  validateObjectInParts: (object) => errorsWithinReachInParts(spec, policyErrors(object)),
 };
 
 export const mutatingadmissionpolicybindings: Strategy = {

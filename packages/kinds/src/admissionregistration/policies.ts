@@ -8,13 +8,14 @@ import {
   type KubeObject,
   maybeFields,
   names,
+  type Parts,
   textOf,
   textsOf,
   validateConditions,
 } from '@capstan/machinery';
 import { keepPart } from '../parts.ts';
 import { applyDefaults, made } from '../shared/defaulting.ts';
-import { errorsWithinReach } from '../shared/effort.ts';
+import { errorsWithinReachInParts } from '../shared/effort.ts';
 import { repeats } from '../shared/repeats.ts';
 import { keepMetadata } from '../shared/status.ts';
 import type { Strategy } from '../strategy.ts';
@@ -80,23 +81,24 @@ function annotationErrors(
   return errors;
 }
 
-function annotationListErrors(annotations: readonly Fields[], policy: string, variables: Variables): FieldError[] {
+function* annotationListErrors(annotations: readonly Fields[], policy: string, variables: Variables): Parts<FieldError[]> {
   const path = spec.child('auditAnnotations');
   const errors: FieldError[] = [];
   if (annotations.length > annotationLimit) {
     errors.push(fieldError.invalid(path, annotations, `must not have more than ${annotationLimit} auditAnnotations`));
   }
   const seen = new Set<string>();
-  annotations.forEach((annotation, index) => {
+  for (const [index, annotation] of annotations.entries()) {
+    yield;
     const key = textOf(annotation['key']);
     errors.push(...annotationErrors(annotation, path.index(index), { policy, variables }));
     if (seen.has(key)) errors.push(fieldError.duplicate(path.index(index).child('key'), key));
     seen.add(key);
-  });
+  }
   return errors;
 }
 
-function policyErrors(object: KubeObject): FieldError[] {
+function* policyErrors(object: KubeObject): Parts<FieldError[]> {
   const policy = fieldsOf(object['spec']);
   const errors = requiredChoice(policy['failurePolicy'], failurePolicies, spec.child('failurePolicy'));
   const paramKind = maybeFields(policy['paramKind']);
@@ -109,20 +111,22 @@ function policyErrors(object: KubeObject): FieldError[] {
     errors.push(...matchResourceErrors(match, spec.child('matchConstraints')));
     if (itemsOf(match['resourceRules']).length === 0) errors.push(fieldError.required(spec.child('matchConstraints', 'resourceRules')));
   }
-  errors.push(...matchConditionErrors(policy['matchConditions'], spec.child('matchConditions'), paramKind !== undefined));
+  errors.push(...(yield* matchConditionErrors(policy['matchConditions'], spec.child('matchConditions'), paramKind !== undefined)));
   const known: Known = { params: paramKind !== undefined, authorizer: true };
   const variables = new Variables(known);
-  itemsOf(policy['variables']).forEach((variable, index) => {
+  for (const [index, variable] of itemsOf(policy['variables']).entries()) {
+    yield;
     errors.push(...variableErrors(variable, spec.child('variables').index(index), variables));
-  });
+  }
   if (validations.length === 0 && annotations.length === 0) {
     const detail = 'validations or auditAnnotations must contain at least one item';
     errors.push(fieldError.required(spec.child('validations'), detail), fieldError.required(spec.child('auditAnnotations'), detail));
   }
-  validations.forEach((validation, index) => {
+  for (const [index, validation] of validations.entries()) {
+    yield;
     errors.push(...validationErrors(validation, spec.child('validations').index(index), { variables, known }));
-  });
-  return [...errors, ...annotationListErrors(annotations, object.metadata.name ?? '', variables)];
+  }
+  return [...errors, ...(yield* annotationListErrors(annotations, object.metadata.name ?? '', variables))];
 }
 
 function statusErrors(object: KubeObject): FieldError[] {
@@ -146,7 +150,7 @@ export const validatingadmissionpolicies: Strategy = {
     object['status'] = {};
   },
   prepareForUpdate: (object, old) => keepPart(object, old, 'status'),
-  validate: (object) => errorsWithinReach(spec, () => policyErrors(object)),
+  validateObjectInParts: (object) => errorsWithinReachInParts(spec, policyErrors(object)),
   resetFields: { main: [['status']], status: [['spec'], ['metadata']] },
   status: {
     prepareForUpdate: (object, old) => {

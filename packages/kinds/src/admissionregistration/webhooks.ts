@@ -10,12 +10,13 @@ import {
   maybeFields,
   names,
   numberOf,
+  type Parts,
   textOf,
   textsOf,
   validateLabelSelector,
 } from '@capstan/machinery';
 import { applyDefaults, type Defaults } from '../shared/defaulting.ts';
-import { errorsWithinReach } from '../shared/effort.ts';
+import { errorsWithinReachInParts } from '../shared/effort.ts';
 import { repeats } from '../shared/repeats.ts';
 import type { Strategy } from '../strategy.ts';
 import { clientConfigErrors } from './client-config.ts';
@@ -63,7 +64,7 @@ function sideEffectErrors(value: unknown, path: FieldPath): FieldError[] {
   return choiceErrors(value, sideEffects, path);
 }
 
-function webhookErrors(hook: Fields, path: FieldPath): FieldError[] {
+function* webhookErrors(hook: Fields, path: FieldPath): Parts<FieldError[]> {
   const timeout = hook['timeoutSeconds'];
   const errors = nameErrors(textOf(hook['name']), path.child('name'));
   itemsOf(hook['rules']).forEach((rule, index) => {
@@ -79,21 +80,23 @@ function webhookErrors(hook: Fields, path: FieldPath): FieldError[] {
   errors.push(...validateLabelSelector(maybeFields(hook['objectSelector']), path.child('objectSelector')));
   errors.push(...choiceErrors(hook['reinvocationPolicy'], reinvocationPolicies, path.child('reinvocationPolicy')));
   errors.push(...clientConfigErrors(fieldsOf(hook['clientConfig']), path.child('clientConfig')));
-  errors.push(...matchConditionErrors(hook['matchConditions'], path.child('matchConditions')));
+  errors.push(...(yield* matchConditionErrors(hook['matchConditions'], path.child('matchConditions'))));
   return errors;
 }
 
-function configurationErrors(object: KubeObject): FieldError[] {
+function* configurationErrors(object: KubeObject): Parts<FieldError[]> {
   const seen = new Set<string>();
-  return itemsOf(object['webhooks']).flatMap((hook, index) => {
+  const errors: FieldError[] = [];
+  for (const [index, hook] of itemsOf(object['webhooks']).entries()) {
+    yield;
     const path = webhooks.index(index);
     const name = textOf(hook['name']);
-    const errors = webhookErrors(hook, path);
+    errors.push(...(yield* webhookErrors(hook, path)));
     errors.push(...reviewVersionErrors(textsOf(hook['admissionReviewVersions']), path.child('admissionReviewVersions')));
     if (name !== '' && seen.has(name)) errors.push(fieldError.duplicate(path.child('name'), name));
     seen.add(name);
-    return errors;
-  });
+  }
+  return errors;
 }
 
 function configuration(defaults: Defaults): Strategy {
@@ -101,7 +104,7 @@ function configuration(defaults: Defaults): Strategy {
     generation: true,
     requireResourceVersion: true,
     default: (object) => applyDefaults(object, { each: { webhooks: defaults } }),
-    validate: (object) => errorsWithinReach(webhooks, () => configurationErrors(object)),
+    validateObjectInParts: (object) => errorsWithinReachInParts(webhooks, configurationErrors(object)),
   };
 }
 

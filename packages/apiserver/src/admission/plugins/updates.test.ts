@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { workloadStrategies } from '@capstan/kinds';
-import { contextOf } from '@capstan/kinds/testing';
+import { contextOf, errorsOf } from '@capstan/kinds/testing';
 import { isObject, type Json, type JsonObject, type KubeObject } from '@capstan/machinery';
 import { describe, expect, test } from 'vitest';
 import { tolerateTroubles } from './default-tolerations.ts';
@@ -36,7 +36,7 @@ function updated({ resource, old, patch }: Recorded): { object: KubeObject; erro
   // The recorded pods got these from admission, too.
   if (resource === '/pods') tolerateTroubles(object);
   strategy.prepareForUpdate?.(object, old, contextOf());
-  const errors = [...(strategy.validate?.(object, contextOf()) ?? []), ...(strategy.validateUpdate?.(object, old, contextOf()) ?? [])];
+  const errors = [...errorsOf(strategy, object), ...(strategy.validateUpdate?.(object, old, contextOf()) ?? [])];
   return { object, errors: errors.map((error) => `${error.field}: ${error.body}`) };
 }
 
