@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ObjectType } from '../schema/type.ts';
 import { whole } from '../work/parts.ts';
+import { lookedThrough } from './depth.ts';
 import { parseExact } from './exact.ts';
 import { checkLiterals, markedProblem, markLiterals, unmarked } from './literals.ts';
 import { parseYaml } from './yaml.ts';
@@ -68,6 +69,17 @@ describe('checkLiterals', () => {
     const parts = checkLiterals(text, type);
     for (let count = 0; count < 20; count++) expect(parts.next().done).toBe(false);
     expect(() => whole(parts)).toThrow('json: cannot unmarshal number 1.0');
+  });
+
+  it('looks for them in parts, and finds them wherever the text is cut', () => {
+    const parts = checkLiterals(`{"spec":{"list":[${'1,'.repeat(300_000)}1]}}`, type);
+    for (let count = 0; count < 4; count++) expect(parts.next().done).toBe(false);
+    whole(parts);
+    for (let before = 0; before < 20; before++) {
+      const filler = 'x'.repeat(lookedThrough - 30 + before);
+      expect(() => whole(checkLiterals(`{"x":"${filler}","spec":{"n":   1.0}}`, type)), `${before}`).toThrow('number 1.0');
+      expect(() => whole(checkLiterals(`{"x":"${filler}","spec":{"list":[1,  2.0]}}`, type)), `${before}`).toThrow('number 2.0');
+    }
   });
 
   it('finds them in a patched object and restores their notation', () => {

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../json.ts';
 import type { ObjectType, Type } from '../schema/type.ts';
 import { endsPart, type Parts } from '../work/parts.ts';
+import { lookedThrough } from './depth.ts';
 import { CodecError } from './error.ts';
 import { goTypeName } from './go-type.ts';
 import { parseInParts, stringifyInParts } from './json-parts.ts';
@@ -19,12 +20,26 @@ class Literal {
  */
 const odd = /(?:":|[[,])\s*-?(?:[0-9]+[.eE]|[0-9]{16})/;
 
+/** Of these, a match has none but its first character, so that a text may be cut in front of them. */
+const boundary = /["[,]/g;
+
+function* hasOdd(text: string): Parts<boolean> {
+  for (let start = 0; ; ) {
+    boundary.lastIndex = start + lookedThrough;
+    const end = boundary.exec(text)?.index ?? text.length;
+    if (odd.test(text.slice(start, end))) return true;
+    if (end === text.length) return false;
+    start = end;
+    yield;
+  }
+}
+
 /**
  * Rejects integers written as fractions, as Go does: `1.0` and `1e3` are not integers. JSON.parse does not tell them apart, so a text that
  * contains such numbers is parsed again.
  */
 export function* checkLiterals(text: string, type: ObjectType): Parts<void> {
-  if (!odd.test(text)) return;
+  if (!(yield* hasOdd(text))) return;
   const value = yield* readWith(text, (source) => new Literal(source));
   yield* walk(value, type, []);
 }
@@ -41,7 +56,7 @@ const mark = new RegExp(`"${markStart}([^${markEnd}]*)${markEnd}"`, 'g');
 
 /** Replaces such numbers in a patch with strings that record their notation and survive merging. Undefined if there are none. */
 export function* markLiterals(patch: string): Parts<string | undefined> {
-  if (!odd.test(patch)) return undefined;
+  if (!(yield* hasOdd(patch))) return undefined;
   return yield* stringifyInParts(yield* readWith(patch, (source) => markStart + source + markEnd));
 }
 
