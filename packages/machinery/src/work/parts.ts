@@ -41,7 +41,7 @@ export function endsPart(): boolean {
 }
 
 /** Longer lists are sorted in pieces, which are then merged. */
-const sortedAtOnce = 2_000;
+const sortedAtOnce = 500;
 
 /** Sorts a list in parts; the list itself may change. */
 export function* sortInParts<Item>(list: Item[], compare: (left: Item, right: Item) => number): Parts<Item[]> {
