@@ -1,4 +1,5 @@
 import type { JsonObject, KubeObject, ManagedFieldsEntry } from '../json.ts';
+import { sameJsonInParts } from '../meta/same-json.ts';
 import type { ObjectType } from '../schema/type.ts';
 import { type Parts, whole } from '../work/parts.ts';
 import { type Comparison, changedFields, compareInParts, isSame } from './compare.ts';
@@ -7,7 +8,7 @@ import { capUpdateManagers, decodeEntries, encodeEntries, isReset, isSameManager
 import { differenceInParts, emptySet, type FieldSet, fieldPath, isEmpty, recursiveDifference, setOf, unionInParts } from './field-set.ts';
 import { MalformedFields } from './fields-v1.ts';
 import { reconcile } from './reconcile.ts';
-import { jsonEqual, Untypable } from './shape.ts';
+import { Untypable } from './shape.ts';
 import { isBuiltIn } from './zero.ts';
 
 export interface ManagedUpdate {
@@ -46,7 +47,7 @@ export function* updateManagedInParts(update: ManagedUpdate): Parts<KubeObject> 
 
 function* managedFieldsOf(update: ManagedUpdate): Parts<ManagedFieldsEntry[] | undefined> {
   try {
-    const before = entriesBefore(update);
+    const before = yield* entriesBefore(update);
     if (before.length === 0) {
       // An existing object that has lost its entries gets none until someone applies to it.
       return update.live === undefined ? encodeEntries(yield* creation(update)) : undefined;
@@ -63,13 +64,13 @@ function* managedFieldsOf(update: ManagedUpdate): Parts<ManagedFieldsEntry[] | u
 const mostSent = 100;
 
 /** A request may send its own entries to change or clear them; otherwise the stored ones apply. */
-function entriesBefore({ live, updated, subresource }: ManagedUpdate): Managed[] {
+function* entriesBefore({ live, updated, subresource }: ManagedUpdate): Parts<Managed[]> {
   const stored = live?.metadata.managedFields;
   const sent = updated.metadata.managedFields;
   if (subresource !== '' || sent === undefined || sent === stored) return storedEntries(stored);
   if (isReset(sent)) return [];
   if (!Array.isArray(sent) || sent.length > mostSent) return storedEntries(stored);
-  if (stored !== undefined && jsonEqual(sent as never, stored as never)) return storedEntries(stored);
+  if (stored !== undefined && (yield* sameJsonInParts(sent, stored))) return storedEntries(stored);
   try {
     return decodeEntries(sent);
   } catch (error) {

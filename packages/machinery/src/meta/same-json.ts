@@ -34,18 +34,53 @@ const byName = ([left]: [string, unknown], [right]: [string, unknown]): number =
 
 /** The same in parts, for large values. */
 export function* sameJsonInParts(one: unknown, other: unknown): Parts<boolean> {
+  const later: Rest[] = [];
+  let isSame = areSame(one, other, later);
+  for (let rest = later.pop(); isSame && rest !== undefined; rest = later.pop()) {
+    yield;
+    isSame = areFieldsSame(rest, later);
+  }
+  return isSame;
+}
+
+type Fields = Readonly<Record<string | number, unknown>>;
+
+/** Two objects or lists that are still to be compared, from this field or item on. */
+interface Rest {
+  readonly one: Fields;
+  readonly other: Fields;
+  /** The fields of `one` if it is an object. */
+  readonly keys: readonly string[] | undefined;
+  readonly from: number;
+}
+
+/** To list more fields takes so long that the other object's are listed in another part. */
+const mostListed = 500;
+
+/** Leaves for later what would take this part too long. */
+function areSame(one: unknown, other: unknown, later: Rest[]): boolean {
   if (one === other) return true;
   if (isScalar(one) || isScalar(other) || Array.isArray(one) !== Array.isArray(other)) return false;
-  const [fields, others] = [one, other] as [Record<string, unknown>, Record<string, unknown>];
-  const keys = Object.keys(fields);
-  yield;
-  if (keys.length !== Object.keys(others).length) return false;
-  for (const key of keys) {
-    if (endsPart()) yield;
-    if (!Object.hasOwn(others, key)) return false;
-    const [left, right] = [fields[key], others[key]];
-    if (left === right) continue;
-    if (isScalar(left) || isScalar(right) || !(yield* sameJsonInParts(left, right))) return false;
+  const keys = Array.isArray(one) ? undefined : Object.keys(one as Fields);
+  const rest: Rest = { one: one as Fields, other: other as Fields, keys, from: 0 };
+  if (keys === undefined || keys.length <= mostListed) return areFieldsSame(rest, later);
+  later.push(rest);
+  return true;
+}
+
+function areFieldsSame(rest: Rest, later: Rest[]): boolean {
+  const { one, other, keys } = rest;
+  const length = keys === undefined ? (one as unknown as readonly unknown[]).length : keys.length;
+  if (rest.from === 0 && length !== (keys === undefined ? (other as unknown as readonly unknown[]) : Object.keys(other)).length)
+    return false;
+  for (let index = rest.from; index < length; index++) {
+    if (endsPart()) {
+      later.push({ ...rest, from: index });
+      return true;
+    }
+    const key = keys === undefined ? index : keys[index]!;
+    if (keys !== undefined && !Object.hasOwn(other, key)) return false;
+    if (!areSame(one[key], other[key], later)) return false;
   }
   return true;
 }

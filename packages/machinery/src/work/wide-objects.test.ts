@@ -3,6 +3,7 @@ import { compareInParts } from '../apply/compare.ts';
 import { differenceInParts, type FieldSet, unionInParts } from '../apply/field-set.ts';
 import { checkObjectInParts } from '../codec/check.ts';
 import type { JsonObject } from '../json.ts';
+import { sameJsonInParts } from '../meta/same-json.ts';
 import { builtinTypes } from '../schema/table.ts';
 import type { Parts } from './parts.ts';
 
@@ -37,6 +38,7 @@ test.each<[string, Parameters<typeof done>[0]]>([
   ['new', (wide) => compareInParts(configMap, {}, { data: wide(fields('k', 'x')) })],
   ['gone', (wide) => compareInParts(configMap, { data: wide(fields('k', 'x')) }, {})],
   ['changed', (wide) => compareInParts(configMap, { data: wide(fields('k', 'x')) }, { data: wide(fields('k', 'y')) } as JsonObject)],
+  ['compared', (wide) => sameJsonInParts([wide(fields('k', 1))], [wide(fields('k', 1))])],
   ['united with another', (wide) => unionInParts({ 'f:data': wide(set()) }, { 'f:data': wide(set('f:z')) })],
   ['united with itself alone', (wide) => unionInParts({ 'f:data': wide(set()) }, { 'f:data': {} })],
   ['subtracted', (wide) => differenceInParts({ 'f:data': wide(set('.')) }, { 'f:data': wide(set()) })],
