@@ -12,7 +12,7 @@ import {
   textsOf,
 } from '@capstan/machinery';
 import { applyDefaults, made } from '../shared/defaulting.ts';
-import { errorsWithinReachInParts } from '../shared/effort.ts';
+import { errorsWithinReach } from '../shared/effort.ts';
 import type { Strategy } from '../strategy.ts';
 import { matchConditionErrors } from './conditions.ts';
 import type { Known } from './expressions/declarations.ts';
@@ -95,7 +95,7 @@ export const mutatingadmissionpolicies: Strategy = {
   default(object) {
     applyDefaults(made(object, 'spec'), { set: { failurePolicy: 'Fail' }, within: { matchConstraints: matchDefaults } });
   },
-  validateObjectInParts: (object) => errorsWithinReachInParts(spec, policyErrors(object)),
+  validateObjectInParts: (object) => errorsWithinReach(spec, policyErrors(object)),
 };
 
 export const mutatingadmissionpolicybindings: Strategy = {

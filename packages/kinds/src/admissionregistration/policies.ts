@@ -15,7 +15,7 @@ import {
 } from '@capstan/machinery';
 import { keepPart } from '../parts.ts';
 import { applyDefaults, made } from '../shared/defaulting.ts';
-import { errorsWithinReachInParts } from '../shared/effort.ts';
+import { errorsWithinReach } from '../shared/effort.ts';
 import { repeats } from '../shared/repeats.ts';
 import { keepMetadata } from '../shared/status.ts';
 import type { Strategy } from '../strategy.ts';
@@ -150,7 +150,7 @@ export const validatingadmissionpolicies: Strategy = {
     object['status'] = {};
   },
   prepareForUpdate: (object, old) => keepPart(object, old, 'status'),
-  validateObjectInParts: (object) => errorsWithinReachInParts(spec, policyErrors(object)),
+  validateObjectInParts: (object) => errorsWithinReach(spec, policyErrors(object)),
   resetFields: { main: [['status']], status: [['spec'], ['metadata']] },
   status: {
     prepareForUpdate: (object, old) => {

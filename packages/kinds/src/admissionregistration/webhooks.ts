@@ -16,7 +16,7 @@ import {
   validateLabelSelector,
 } from '@capstan/machinery';
 import { applyDefaults, type Defaults } from '../shared/defaulting.ts';
-import { errorsWithinReachInParts } from '../shared/effort.ts';
+import { errorsWithinReach } from '../shared/effort.ts';
 import { repeats } from '../shared/repeats.ts';
 import type { Strategy } from '../strategy.ts';
 import { clientConfigErrors } from './client-config.ts';
@@ -104,7 +104,7 @@ function configuration(defaults: Defaults): Strategy {
     generation: true,
     requireResourceVersion: true,
     default: (object) => applyDefaults(object, { each: { webhooks: defaults } }),
-    validateObjectInParts: (object) => errorsWithinReachInParts(webhooks, configurationErrors(object)),
+    validateObjectInParts: (object) => errorsWithinReach(webhooks, configurationErrors(object)),
   };
 }
 

@@ -15,11 +15,10 @@ import {
 } from '@capstan/machinery';
 import { keepPart } from '../parts.ts';
 import { applyDefaults, type Defaults, made } from '../shared/defaulting.ts';
-import { errorsWithinReachInParts } from '../shared/effort.ts';
 import type { Strategy, StrategyContext, ValidatedChange } from '../strategy.ts';
-import { ruleErrorsInParts } from './rules/errors.ts';
+import { ruleErrors } from './rules/errors.ts';
 import { unknownFormats } from './schema.ts';
-import { definitionErrorsInParts, groupWithoutDot, type RuleErrors, statusErrors } from './validation.ts';
+import { definitionErrors, groupWithoutDot, type RuleErrors, statusErrors } from './validation.ts';
 
 /** Keeps a deleted definition until all objects of its kind are deleted. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
@@ -64,7 +63,7 @@ function fullNameErrors({ metadata, spec }: KubeObject): FieldError[] {
 
 /** Validates rules, except those of unchanged schemas. Expressions that occur anywhere in the old definition count as stored. */
 function rulesBeside(old: KubeObject | undefined): RuleErrors {
-  if (old === undefined) return (json, at) => ruleErrorsInParts(json, at, () => false);
+  if (old === undefined) return (json, at) => ruleErrors(json, at, () => false);
   const texts = new Set<string>();
   collectTexts(old['spec'], texts);
   const versions = itemsOf(fieldsOf(old['spec'])['versions']);
@@ -72,7 +71,7 @@ function rulesBeside(old: KubeObject | undefined): RuleErrors {
   return function* (json, at) {
     if (schemas.has(JSON.stringify(json))) return [];
     yield;
-    return yield* ruleErrorsInParts(json, at, (rule) => texts.has(rule));
+    return yield* ruleErrors(json, at, (rule) => texts.has(rule));
   };
 }
 
@@ -129,8 +128,7 @@ const customresourcedefinitions: Strategy = {
   *validateInParts(change, context) {
     const { object, old } = change;
     yield* warnOfFormats(change, context);
-    const errors = definitionErrorsInParts(object, old, rulesBeside(old));
-    return inPlace(context, yield* errorsWithinReachInParts(FieldPath.of('spec'), errors));
+    return inPlace(context, yield* definitionErrors(object, old, rulesBeside(old)));
   },
   beforeDeletion: beginDeletion,
   returnDeletedObject: true,

@@ -13,7 +13,6 @@ import {
   type Parts,
   textOf,
   textsOf,
-  whole,
 } from '@capstan/machinery';
 import { errorsWithinReach } from '../shared/effort.ts';
 import { approvalErrors } from './approval.ts';
@@ -27,21 +26,15 @@ import { versionSchemaErrors } from './schema.ts';
 /** Validates the rules of a schema that has no other errors. */
 export type RuleErrors = (json: JsonObject, at: FieldPath) => Parts<FieldError[]>;
 
-/** Validates a definition on create (without `old`) or update, as long as that does not take too long. */
-export function definitionErrors(
-  definition: KubeObject,
-  old: KubeObject | undefined,
-  ruleErrors: (json: JsonObject, at: FieldPath) => FieldError[],
-): FieldError[] {
-  const inOnePart: RuleErrors = function* (json, at) {
-    yield;
-    return ruleErrors(json, at);
-  };
-  return errorsWithinReach(FieldPath.of('spec'), () => whole(definitionErrorsInParts(definition, old, inOnePart)));
+/**
+ * Validates a definition on create (without `old`) or update, as long as that does not take too long. In parts: a definition may have tens
+ * of thousands of properties.
+ */
+export function definitionErrors(definition: KubeObject, old: KubeObject | undefined, ruleErrors: RuleErrors): Parts<FieldError[]> {
+  return errorsWithinReach(FieldPath.of('spec'), errorsIn(definition, old, ruleErrors));
 }
 
-/** The same in parts: a definition may have tens of thousands of properties. */
-export function* definitionErrorsInParts(definition: KubeObject, old: KubeObject | undefined, ruleErrors: RuleErrors): Parts<FieldError[]> {
+function* errorsIn(definition: KubeObject, old: KubeObject | undefined, ruleErrors: RuleErrors): Parts<FieldError[]> {
   const status = fieldsOf(definition['status']);
   const internal = toInternal(definition);
   yield;

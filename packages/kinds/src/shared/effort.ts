@@ -1,19 +1,10 @@
-import { type FieldError, type FieldPath, fieldError, limitSteps, limitStepsInParts, OutOfSteps, type Parts } from '@capstan/machinery';
+import { type FieldError, type FieldPath, fieldError, limitStepsInParts, OutOfSteps, type Parts } from '@capstan/machinery';
 
 /** The steps that compiling the patterns of one object may take. */
 const mostSteps = 20_000_000;
 
-/** Finds the errors of an object whose patterns or expressions are compiled for it, as long as that does not take too long. */
-export function errorsWithinReach(at: FieldPath, find: () => FieldError[]): FieldError[] {
-  try {
-    return limitSteps(mostSteps, find);
-  } catch (error) {
-    return tooMuch(at, error);
-  }
-}
-
-/** The same in parts. */
-export function* errorsWithinReachInParts(at: FieldPath, parts: Parts<FieldError[]>): Parts<FieldError[]> {
+/** Finds, in parts, the errors of an object whose patterns or expressions are compiled for it, as long as that does not take too long. */
+export function* errorsWithinReach(at: FieldPath, parts: Parts<FieldError[]>): Parts<FieldError[]> {
   try {
     return yield* limitStepsInParts(mostSteps, parts);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { type ApiResourceSchema, boundSchemasCluster } from '@capstan/api';
 import { definitionErrors, ruleErrors } from '@capstan/kinds';
-import { type FieldError, FieldPath, fieldError, names as nameRules, sameJson } from '@capstan/machinery';
-import { type AdmissionPlugin, isValidated } from '../../registry/admission.ts';
+import { type FieldError, FieldPath, fieldError, names as nameRules, type Parts, sameJsonInParts } from '@capstan/machinery';
+import { type AdmissionPlugin, type AdmissionRequest, isValidated } from '../../registry/admission.ts';
 import { apiResourceSchemas, asDefinition } from '../kinds/bound-definitions.ts';
 import { refuse } from './refusal.ts';
 
@@ -19,18 +19,22 @@ export const schemaAdmission: AdmissionPlugin = {
     if (operation === 'DELETE' || object === undefined) return;
     // Copies have been checked already, and have different names.
     if (context.cluster === boundSchemasCluster) return;
-    const isChanged = old !== undefined && !sameJson(object.spec, old.spec);
-    // An accepted schema stays valid: only a new one needs validation.
-    const errors = old === undefined || isChanged ? schemaErrors(object) : [];
-    if (isChanged) errors.push(fieldError.invalid(FieldPath.of('spec'), object.spec ?? {}, 'is immutable'));
-    refuse(request, errors);
+    return context.pace().run(check(request, object, old));
   },
 };
 
-function schemaErrors(schema: ApiResourceSchema): FieldError[] {
+function* check(request: AdmissionRequest, object: ApiResourceSchema, old: ApiResourceSchema | undefined): Parts<void> {
+  const isChanged = old !== undefined && !(yield* sameJsonInParts(object.spec, old.spec));
+  // An accepted schema stays valid: only a new one needs validation.
+  const errors = old === undefined || isChanged ? yield* schemaErrors(object) : [];
+  if (isChanged) errors.push(fieldError.invalid(FieldPath.of('spec'), object.spec ?? {}, 'is immutable'));
+  refuse(request, errors);
+}
+
+function* schemaErrors(schema: ApiResourceSchema): Parts<FieldError[]> {
   const definition = asDefinition(schema);
   const { annotations = {} } = schema.metadata;
-  const checked = definitionErrors({ ...definition, metadata: { ...definition.metadata, annotations } }, undefined, (json, at) =>
+  const checked = yield* definitionErrors({ ...definition, metadata: { ...definition.metadata, annotations } }, undefined, (json, at) =>
     ruleErrors(json, at, () => false),
   );
   return [

@@ -1,4 +1,4 @@
-import { FieldPath, type JsonObject } from '@capstan/machinery';
+import { FieldPath, type JsonObject, whole } from '@capstan/machinery';
 import { expect, it } from 'vitest';
 import { ruleErrors } from './errors.ts';
 
@@ -19,7 +19,7 @@ const schema = (count: number): JsonObject => ({
 
 it('rejects rules whose total length exceeds the limit before compiling them', () => {
   const errors = (count: number): string[] =>
-    ruleErrors(schema(count), FieldPath.of('spec'), () => false).map(({ field, body }) => `${field}: ${body}`);
+    whole(ruleErrors(schema(count), FieldPath.of('spec'), () => false)).map(({ field, body }) => `${field}: ${body}`);
   expect(errors(100)).toEqual([]);
   expect(errors(30_000)).toEqual(['spec: Forbidden: the rules of the schema have 179998 characters together, and 131072 is the limit']);
 });

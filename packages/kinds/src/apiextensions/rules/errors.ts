@@ -17,7 +17,6 @@ import {
   readSchemaInParts,
   type Schema,
   type ValidationRule,
-  whole,
 } from '@capstan/machinery';
 import { declarationOf, RuleTree } from './checker.ts';
 import { type CompiledRule, compileRule } from './compile.ts';
@@ -28,13 +27,11 @@ const requestBytes = 3 * 1024 * 1024;
 /** Limits the total length of a schema's rules, since compiling them blocks all other requests. */
 const mostCharacters = 128 * 1024;
 
-/** Validates the rules of a schema that has no other errors: rules that do not compile or may cost too much are reported. */
-export function ruleErrors(json: JsonObject, at: FieldPath, isStored: (expression: string) => boolean): FieldError[] {
-  return whole(ruleErrorsInParts(json, at, isStored));
-}
-
-/** The same in parts: to compile a rule takes some ten microseconds, and there may be thousands. */
-export function* ruleErrorsInParts(json: JsonObject, at: FieldPath, isStored: (expression: string) => boolean): Parts<FieldError[]> {
+/**
+ * Validates the rules of a schema that has no other errors: rules that do not compile or may cost too much are reported. In parts: to
+ * compile a rule takes some ten microseconds, and there may be thousands.
+ */
+export function* ruleErrors(json: JsonObject, at: FieldPath, isStored: (expression: string) => boolean): Parts<FieldError[]> {
   const schema = yield* readSchemaInParts(json);
   if (!hasRules(schema)) return [];
   const length = lengthOfRules(schema);
