@@ -1,5 +1,5 @@
-import type { Json } from '../json.ts';
-import type { Parts } from '../work/parts.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { endsPart, type Parts } from '../work/parts.ts';
 
 /**
  * How deep objects and lists may be nested. Kubernetes accepts 10,000 levels. We walk objects recursively and in parts, which takes much stack
@@ -50,14 +50,42 @@ function getsTooDeep(text: string, reached: Depth, until: number): boolean {
 }
 
 /** The same check for a value assembled from parts, which may be deep although each part is shallow. */
-export function isNestedTooDeep(value: Json, levels = maxDepth): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) {
-    for (const item of value) if (isNestedTooDeep(item, levels - 1)) return true;
-    return false;
+export function* isNestedTooDeep(value: Json): Parts<boolean> {
+  const later: Rest[] = [];
+  let isDeep = exceeds(value, maxDepth, later);
+  for (let rest = later.pop(); !isDeep && rest !== undefined; rest = later.pop()) {
+    yield;
+    isDeep = hasDeep(rest, later);
   }
-  for (const key in value) if (isNestedTooDeep(value[key]!, levels - 1)) return true;
+  return isDeep;
+}
+
+/** The fields or items that are still to be looked at, from this one on. */
+interface Rest {
+  readonly value: JsonObject | Json[];
+  /** The fields of an object. */
+  readonly keys: readonly string[] | undefined;
+  readonly from: number;
+  readonly levels: number;
+}
+
+/** Leaves for later what would take this part too long. */
+function exceeds(value: Json, levels: number, later: Rest[]): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || hasDeep({ value, keys: Array.isArray(value) ? undefined : Object.keys(value), from: 0, levels }, later);
+}
+
+function hasDeep(rest: Rest, later: Rest[]): boolean {
+  const { value, keys, levels } = rest;
+  const length = keys === undefined ? (value as Json[]).length : keys.length;
+  for (let index = rest.from; index < length; index++) {
+    if (endsPart()) {
+      later.push({ ...rest, from: index });
+      return false;
+    }
+    const inner = keys === undefined ? (value as Json[])[index]! : (value as JsonObject)[keys[index]!]!;
+    if (exceeds(inner, levels - 1, later)) return true;
+  }
   return false;
 }
 

@@ -53,8 +53,8 @@ export function patchedObject(value: Json): JsonObject {
 const tooDeep = (): status.StatusError => status.badRequest('the patch or the object it is for is nested too deeply');
 
 /** Operations nest values in each other, so two shallow values can make one that is too deep. */
-export function refuseTooDeep(value: Json): void {
-  if (isNestedTooDeep(value)) throw tooDeep();
+export function* refuseTooDeep(value: Json): Parts<void> {
+  if (yield* isNestedTooDeep(value)) throw tooDeep();
 }
 
 /** Runs work that recurses over a client's value, in parts. */

@@ -60,7 +60,7 @@ function* applied(object: JsonObject, operations: readonly JsonObject[]): Parts<
     yield;
   }
   yield;
-  refuseTooDeep(document.root);
+  yield* refuseTooDeep(document.root);
   return patchedObject(document.root);
 }
 
@@ -107,7 +107,7 @@ export function applyOperations(object: JsonObject, operations: readonly JsonObj
       }
     };
     withinSteps(mostSteps, run, unfit);
-    refuseTooDeep(document.root);
+    whole(refuseTooDeep(document.root));
     return document.root;
   });
 }
