@@ -1,3 +1,4 @@
+import { whole } from '@capstan/machinery';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compile, declarationOfSchema, type StructuralSchema } from './index.ts';
@@ -36,8 +37,9 @@ test('compiles any text or rejects it with errors, and evaluates programs withou
         expect(errors!.length).toBeGreaterThan(0);
         return;
       }
-      const { cost } = program.evaluate({ self }, { costLimit: 10_000 });
-      expect(cost).toBeGreaterThanOrEqual(0);
+      const outcome = program.evaluate({ self }, { costLimit: 10_000 });
+      expect(whole(program.evaluateInParts({ self }, { costLimit: 10_000 }))).toEqual(outcome);
+      expect(outcome.cost).toBeGreaterThanOrEqual(0);
       program.estimateCost();
     }),
     { numRuns: 3000 },
@@ -85,6 +87,7 @@ test('well-typed expressions compile, and stay within the cost limit or are stop
       if (program === undefined) throw new Error(message);
       expect(program.typeName).toBe('bool');
       const outcome = program.evaluate({ self }, { costLimit: 5_000 });
+      expect(whole(program.evaluateInParts({ self }, { costLimit: 5_000 }))).toEqual(outcome);
       expect(outcome.error === undefined ? typeof outcome.value : 'boolean').toBe('boolean');
       const isStopped = outcome.error !== undefined && outcome.isCostExceeded;
       expect(isStopped || outcome.cost <= 5_000).toBe(true);

@@ -1,4 +1,4 @@
-import { enterLimit, type Json, leaveLimit, OutOfSteps } from '@capstan/machinery';
+import { enterLimit, type Json, leaveLimit, OutOfSteps, type Parts } from '@capstan/machinery';
 import { checkAggregates } from './check/aggregates.ts';
 import { check } from './check/checker.ts';
 import type { Environment } from './check/environment.ts';
@@ -6,9 +6,10 @@ import { checkLiterals } from './check/literals.ts';
 import { estimateCost } from './cost/estimate.ts';
 import type { Range } from './cost/range.ts';
 import { type CompileError, ErrorList } from './errors.ts';
+import { attempting, stepsOfAttempt } from './evaluate/attempt.ts';
 import { Compiler } from './evaluate/compile.ts';
 import { instantiationError } from './evaluate/constant.ts';
-import { CostLimitExceeded, Run, type Step } from './evaluate/run.ts';
+import { type Code, CostLimitExceeded, partsOf, Run } from './evaluate/run.ts';
 import type { FunctionTable } from './library/function.ts';
 import { kubernetesTypeNames, newFunctions, patchFunctions, storedFunctions } from './library/kubernetes.ts';
 import type { Expression } from './syntax/ast.ts';
@@ -84,6 +85,8 @@ function functionsFor(options: CompileOptions): FunctionTable {
 /** JSON for a declared variable, or a value of ours, such as an authorizer or another program's result. */
 export type Binding = Json | Value | undefined;
 
+type Bindings = Readonly<Record<string, Binding>>;
+
 export interface EvaluateOptions {
   /** The cost limit of this evaluation; COST_PER_CALL by default. */
   readonly costLimit?: number;
@@ -108,9 +111,12 @@ export class Program {
   readonly source: string;
   /** The type of the result; see `isBool` and `isString`. */
   readonly type: Type;
+  /** The number of its subexpressions. */
+  readonly size: number;
   readonly #expression: Expression;
   readonly #environment: Environment;
-  readonly #step: Step;
+  readonly #code: Code;
+  readonly #stepsOfAttempt: number;
   readonly #readers: readonly { readonly name: string; readonly declaration: Declaration }[];
 
   constructor(source: string, expression: Expression, environment: Environment) {
@@ -120,7 +126,9 @@ export class Program {
     this.#environment = environment;
     const compiler = new Compiler(environment);
     compiler.declare(usedVariables(expression, environment));
-    this.#step = compiler.compile(expression);
+    this.#code = compiler.compile(expression);
+    this.size = compiler.sizeOf(expression);
+    this.#stepsOfAttempt = stepsOfAttempt(this.size);
     this.#readers = compiler.variables.map((name) => ({ name, declaration: environment.variables.get(name)! }));
   }
 
@@ -140,33 +148,77 @@ export class Program {
   }
 
   /** Computes the value. Errors are part of the outcome and never thrown. */
-  evaluate(bindings: Readonly<Record<string, Binding>>, options: EvaluateOptions = {}): Outcome {
+  evaluate(bindings: Bindings, options: EvaluateOptions = {}): Outcome {
     const run = new Run([], options.costLimit ?? COST_PER_CALL);
-    const entry = enterLimit(options.stepLimit ?? STEPS_PER_CALL);
-    let value: Value | Stopped;
+    return outcomeOf(run, this.#evaluate(run, bindings, options.stepLimit ?? STEPS_PER_CALL));
+  }
+
+  /** The same, if it takes few steps; undefined if it is to be done in parts. */
+  attempt(bindings: Bindings, options: EvaluateOptions = {}): Outcome | undefined {
+    const { costLimit = COST_PER_CALL, stepLimit = STEPS_PER_CALL } = options;
+    if (this.#code.inParts === undefined || stepLimit <= this.#stepsOfAttempt) return this.evaluate(bindings, options);
+    const run = new Run([], costLimit);
+    const value = attempting(() => this.#evaluate(run, bindings, this.#stepsOfAttempt));
+    return value === undefined || run.steps > this.#stepsOfAttempt ? undefined : outcomeOf(run, value);
+  }
+
+  /** The same in parts, with the same outcome. */
+  *evaluateInParts(bindings: Bindings, { costLimit = COST_PER_CALL, stepLimit = STEPS_PER_CALL }: EvaluateOptions = {}): Parts<Outcome> {
+    const run = new Run([], costLimit);
+    const parts = this.#runInParts(run, bindings);
+    for (;;) {
+      const entry = enterLimit(stepLimit - run.steps);
+      let part: IteratorResult<void, Value | Stopped>;
+      try {
+        part = parts.next();
+      } finally {
+        run.steps += leaveLimit(entry);
+      }
+      if (part.done) return outcomeOf(run, part.value);
+      yield;
+    }
+  }
+
+  #evaluate(run: Run, bindings: Bindings, stepLimit: number): Value | Stopped {
+    const entry = enterLimit(stepLimit);
     try {
-      value = this.#run(run, bindings);
+      this.#bind(run, bindings);
+      return this.#code.step(run);
+    } catch (error) {
+      return stoppedBy(error);
     } finally {
       run.steps = leaveLimit(entry);
     }
-    const effort = { cost: run.cost, work: Math.max(run.cost, Math.ceil(run.steps)) };
-    if (value instanceof Stopped) return { ...effort, error: value.message, isCostExceeded: value.isCostExceeded };
-    if (value instanceof CelError) return { ...effort, error: value.message, isCostExceeded: false };
-    return { ...effort, value };
   }
 
-  #run(run: Run, bindings: Readonly<Record<string, Binding>>): Value | Stopped {
+  *#runInParts(run: Run, bindings: Bindings): Parts<Value | Stopped> {
     try {
-      for (const { name, declaration } of this.#readers) run.slots.push(bind(bindings[name], name, declaration));
-      return this.#step(run);
+      this.#bind(run, bindings);
+      return yield* partsOf(this.#code, run);
     } catch (error) {
-      if (error instanceof CostLimitExceeded) return new Stopped(error.message, true);
-      if (error instanceof OutOfSteps) return new Stopped(new CostLimitExceeded().message, true);
-      // Strings and the stack have limits of their own, which a hostile expression may reach before the cost limit.
-      if (error instanceof RangeError) return new Stopped(`evaluation failed: ${error.message}`, false);
-      throw error;
+      return stoppedBy(error);
     }
   }
+
+  #bind({ slots }: Run, bindings: Bindings): void {
+    for (const { name, declaration } of this.#readers) slots.push(bind(bindings[name], name, declaration));
+  }
+}
+
+function outcomeOf(run: Run, value: Value | Stopped): Outcome {
+  const effort = { cost: run.cost, work: Math.max(run.cost, Math.ceil(run.steps)) };
+  if (value instanceof Stopped) return { ...effort, error: value.message, isCostExceeded: value.isCostExceeded };
+  if (value instanceof CelError) return { ...effort, error: value.message, isCostExceeded: false };
+  return { ...effort, value };
+}
+
+/** The outcome of an evaluation that this error ended. */
+function stoppedBy(error: unknown): Stopped {
+  if (error instanceof CostLimitExceeded) return new Stopped(error.message, true);
+  if (error instanceof OutOfSteps) return new Stopped(new CostLimitExceeded().message, true);
+  // Strings and the stack have limits of their own, which a hostile expression may reach before the cost limit.
+  if (error instanceof RangeError) return new Stopped(`evaluation failed: ${error.message}`, false);
+  throw error;
 }
 
 /** The outcome of an evaluation that did not come to its end. */

@@ -1,4 +1,4 @@
-import { countSteps } from '@capstan/machinery';
+import { countSteps, whole } from '@capstan/machinery';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compile, declarationOfSchema, declare, misplacedTypes, STEPS_PER_CALL, type StructValue } from './index.ts';
@@ -17,7 +17,9 @@ const stopped = { error: 'operation cancelled: actual cost limit exceeded', isCo
 function evaluate(source: string) {
   const { program, message } = compile(source, { variables, isStored: true });
   expect(message).toBeUndefined();
-  return program!.evaluate({ o });
+  const outcome = program!.evaluate({ o });
+  expect(whole(program!.evaluateInParts({ o }))).toEqual(outcome);
+  return outcome;
 }
 
 /** A list whose parts are shared, so that it is small in memory and has 2^depth elements. */

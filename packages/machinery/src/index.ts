@@ -118,4 +118,4 @@ export { age, humanDuration } from './time/duration.ts';
 export { formatMicroTime, formatTime, parseTime } from './time/time.ts';
 export { Trouble, type TroubleFacts, type TroubleOptions } from './trouble/trouble.ts';
 export { endsPart, limitStepsInParts, type Parts, whole } from './work/parts.ts';
-export { type Counted, countSteps, enterLimit, leaveLimit, limitSteps, OutOfSteps, spend, spendText } from './work/steps.ts';
+export { type Counted, countSteps, enterLimit, leaveLimit, limitSteps, OutOfSteps, spend, spendText, spentPart } from './work/steps.ts';

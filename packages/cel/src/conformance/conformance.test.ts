@@ -1,4 +1,5 @@
 import { tests } from '@bufbuild/cel-spec/testdata/conformance.js';
+import { whole } from '@capstan/machinery';
 import { expect, test } from 'vitest';
 import { compile } from '../program.ts';
 import { equalValues } from '../value/equality.ts';
@@ -19,7 +20,9 @@ test.each(cases)('$name: $source', ({ source, variables, bindings, expected }) =
     expect(expected, compilation.message).toBeUndefined();
     return;
   }
-  const { value, error } = compilation.program.evaluate(bindings);
+  const outcome = compilation.program.evaluate(bindings);
+  expect(whole(compilation.program.evaluateInParts(bindings))).toEqual(outcome);
+  const { value, error } = outcome;
   if (expected === undefined) {
     expect(error).toBeDefined();
     return;

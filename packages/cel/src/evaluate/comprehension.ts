@@ -1,19 +1,17 @@
-import { spend } from '@capstan/machinery';
+import { type Parts, spend, spentPart } from '@capstan/machinery';
 import { LIST_COST } from '../cost/constants.ts';
-import { insertEntries, insertEntry } from '../library/map-insert.ts';
 import type { Comprehension } from '../syntax/ast.ts';
-import { ArrayList, EntryMap } from '../value/collections.ts';
+import type { FoldKind } from '../syntax/fold.ts';
 import { typeNameOf } from '../value/type-name.ts';
-import { CelError, isError, ListValue, MapValue, noSuchOverload, type Value } from '../value/value.ts';
+import { CelError, isError, ListValue, MapValue, type Value } from '../value/value.ts';
+import { attempt, stepsOfAttempt } from './attempt.ts';
 import type { Compiler } from './compile.ts';
 import { constantOf } from './constant.ts';
-import type { Run, Step } from './run.ts';
-
-/** Processes one element; any result but undefined ends the loop with that outcome. */
-type Body = (run: Run, isLast: boolean) => Value | undefined;
+import { ExistsOne, type Fold, ListFold, MapFold, Quantifier } from './fold.ts';
+import { type Code, isLong, partsOf, type Run } from './run.ts';
 
 interface Loop {
-  readonly range: Step;
+  readonly range: Code;
   /** Slots of the variables; -1 if the expression does not have one. */
   readonly keySlot: number;
   readonly valueSlot: number;
@@ -21,7 +19,21 @@ interface Loop {
   readonly hasTwoVariables: boolean;
 }
 
-export function compileComprehension(compiler: Compiler, expression: Comprehension): Step {
+/** What a loop does with each element. */
+interface Body {
+  /** Decides whether to include the element. */
+  readonly filter: Code | undefined;
+  /** The predicate, or what becomes of the element. */
+  readonly transform: Code;
+  /** The number of subexpressions of both. */
+  readonly size: number;
+  /** The cost of each element that is included, and that of the end of the loop. */
+  readonly cost: number;
+  readonly endCost: number;
+  readonly newFold: () => Fold;
+}
+
+export function compileComprehension(compiler: Compiler, expression: Comprehension): Code {
   const { fold } = expression;
   if (fold.kind === 'bind') return compileBinding(compiler, expression);
   const first = compiler.newSlot();
@@ -30,41 +42,124 @@ export function compileComprehension(compiler: Compiler, expression: Comprehensi
   if (expression.secondVariable !== undefined) names.set(expression.secondVariable, second);
   const range = compiler.compile(expression.range);
   const loop: Loop = { range, keySlot: first, valueSlot: second, hasTwoVariables: second >= 0 };
-  return compiler.inScope(names, () => {
-    switch (fold.kind) {
-      case 'all':
-        return compileQuantifier(loop, compiler.compile(fold.predicate), false);
-      case 'exists':
-        return compileQuantifier(loop, compiler.compile(fold.predicate), true);
-      case 'existsOne':
-        return compileExistsOne(loop, compiler.compile(fold.predicate));
-      default: {
-        const filter = fold.filter === undefined ? undefined : compiler.compile(fold.filter);
-        const transform = compiler.compile(fold.transform);
-        if (fold.kind !== 'list') return compileMap(loop, { filter, transform, kind: fold.kind });
-        // Each element is wrapped in a list of its own, which costs nothing if it is constant.
-        const cost = constantOf(fold.transform) === undefined ? LIST_COST + 2 : 2;
-        return compileList(loop, { filter, transform, cost });
-      }
-    }
-  });
+  return compiler.inScope(names, () => compileLoop(loop, bodyOf(compiler, fold, loop)));
 }
 
-function compileBinding(compiler: Compiler, expression: Comprehension): Step {
+function bodyOf(compiler: Compiler, fold: Exclude<FoldKind, { kind: 'bind' }>, { keySlot }: Loop): Body {
+  if (fold.kind === 'all' || fold.kind === 'exists' || fold.kind === 'existsOne') {
+    return {
+      filter: undefined,
+      transform: compiler.compile(fold.predicate),
+      size: compiler.sizeOf(fold.predicate),
+      ...quantifier(fold.kind),
+    };
+  }
+  const filter = fold.filter === undefined ? undefined : compiler.compile(fold.filter);
+  const transform = compiler.compile(fold.transform);
+  const size = compiler.sizeOf(fold.transform) + (fold.filter === undefined ? 0 : compiler.sizeOf(fold.filter));
+  if (fold.kind === 'list') {
+    // Each element is wrapped in a list of its own, which costs nothing if it is constant.
+    const cost = constantOf(fold.transform) === undefined ? LIST_COST + 2 : 2;
+    return { filter, transform, size, cost, endCost: 1, newFold: () => new ListFold() };
+  }
+  const isMap = fold.kind === 'map';
+  return { filter, transform, size, cost: isMap ? 3 : 2, endCost: 1, newFold: () => new MapFold(isMap ? keySlot : undefined) };
+}
+
+function quantifier(kind: 'all' | 'exists' | 'existsOne'): Pick<Body, 'cost' | 'endCost' | 'newFold'> {
+  if (kind === 'existsOne') return { cost: 0, endCost: 2, newFold: () => new ExistsOne() };
+  const isExists = kind === 'exists';
+  // The cost of the expanded loop's condition, which is evaluated once more after a deciding element; the accumulator costs one.
+  const condition = isExists ? 3 : 2;
+  return { cost: condition + 1, endCost: 1, newFold: () => new Quantifier(isExists, condition) };
+}
+
+function compileBinding(compiler: Compiler, expression: Comprehension): Code {
   const slot = compiler.newSlot();
   const value = compiler.compile(expression.initial);
   const body = compiler.inScope(new Map([[expression.accumulator, slot]]), () => compiler.compile(expression.result));
-  return (run) => {
-    run.slots[slot] = value(run);
-    return body(run);
+  return {
+    step(run) {
+      run.slots[slot] = value.step(run);
+      return body.step(run);
+    },
+    inParts:
+      isLong(value) || isLong(body)
+        ? function* (run) {
+            run.slots[slot] = yield* partsOf(value, run);
+            return yield* partsOf(body, run);
+          }
+        : undefined,
   };
 }
 
+function compileLoop(loop: Loop, body: Body): Code {
+  const finish = (run: Run, fold: Fold, outcome: Value | undefined): Value => {
+    run.charge(body.endCost);
+    return outcome ?? fold.result();
+  };
+  return {
+    step(run) {
+      const fold = body.newFold();
+      const elements = elementsIn(loop, loop.range.step(run));
+      return finish(run, fold, elements instanceof CelError ? elements : walk(run, body, { elements, fold }));
+    },
+    *inParts(run) {
+      const fold = body.newFold();
+      const elements = elementsIn(loop, yield* partsOf(loop.range, run));
+      return finish(run, fold, elements instanceof CelError ? elements : yield* walkInParts(run, body, { elements, fold }));
+    },
+  };
+}
+
+interface Walk {
+  readonly elements: Elements;
+  readonly fold: Fold;
+}
+
 /** Runs the body for each element; undefined if no element ended the loop. */
-function walk(run: Run, loop: Loop, body: Body): Value | undefined {
-  const range = loop.range(run);
-  if (range instanceof ListValue) return walkList(run, loop, { range, body });
-  if (range instanceof MapValue) return walkMap(run, loop, { range, body });
+function walk(run: Run, { filter, transform, cost }: Body, { elements, fold }: Walk): Value | undefined {
+  const { size } = elements;
+  for (let index = 0; index < size; index++) {
+    elements.bind(run, index);
+    if (filter !== undefined && !fold.keeps(filter.step(run))) continue;
+    run.charge(cost);
+    const outcome = fold.take(run, transform.step(run), index === size - 1);
+    if (outcome !== undefined) return outcome;
+  }
+  return undefined;
+}
+
+function* walkInParts(run: Run, { filter, transform, cost, size: uncounted }: Body, { elements, fold }: Walk): Parts<Value | undefined> {
+  const { size } = elements;
+  const limit = stepsOfAttempt(uncounted);
+  for (let index = 0; index < size; index++) {
+    if (spentPart(uncounted)) yield;
+    elements.bind(run, index);
+    if (filter !== undefined) {
+      let keeps = attempt(filter, run, limit);
+      if (keeps === undefined) keeps = yield* partsOf(filter, run);
+      if (!fold.keeps(keeps)) continue;
+    }
+    run.charge(cost);
+    let value = attempt(transform, run, limit);
+    if (value === undefined) value = yield* partsOf(transform, run);
+    const outcome = fold.take(run, value, index === size - 1);
+    if (outcome !== undefined) return outcome;
+  }
+  return undefined;
+}
+
+/** What a loop runs over. */
+interface Elements {
+  readonly size: number;
+  /** Sets the variables of the loop to one element. */
+  bind(run: Run, index: number): void;
+}
+
+function elementsIn(loop: Loop, range: Value): Elements | CelError {
+  if (range instanceof ListValue) return new ListElements(loop, range);
+  if (range instanceof MapValue) return new MapElements(loop, range);
   return isError(range) ? range : new CelError(`got '${implementationName(range)}', expected iterable type`);
 }
 
@@ -74,133 +169,45 @@ function implementationName(value: Value): string {
   return `types.${name[0]!.toUpperCase()}${name.slice(1)}`;
 }
 
-function walkList(run: Run, loop: Loop, { range, body }: { range: ListValue; body: Body }): Value | undefined {
-  for (let index = 0; index < range.size; index++) {
-    spend(1);
-    if (loop.hasTwoVariables) {
-      run.slots[loop.keySlot] = index;
-      run.slots[loop.valueSlot] = range.at(index);
-    } else run.slots[loop.keySlot] = range.at(index);
-    const outcome = body(run, index === range.size - 1);
-    if (outcome !== undefined) return outcome;
+class ListElements implements Elements {
+  readonly size: number;
+  readonly #loop: Loop;
+  readonly #range: ListValue;
+
+  constructor(loop: Loop, range: ListValue) {
+    this.size = range.size;
+    this.#loop = loop;
+    this.#range = range;
   }
-  return undefined;
-}
 
-function walkMap(run: Run, loop: Loop, { range, body }: { range: MapValue; body: Body }): Value | undefined {
-  const keys = range.keys();
-  for (const [index, key] of keys.entries()) {
+  bind({ slots }: Run, index: number): void {
+    const { keySlot, valueSlot, hasTwoVariables } = this.#loop;
     spend(1);
-    run.slots[loop.keySlot] = key;
-    if (loop.hasTwoVariables) run.slots[loop.valueSlot] = range.find(key)!;
-    const outcome = body(run, index === keys.length - 1);
-    if (outcome !== undefined) return outcome;
+    if (hasTwoVariables) {
+      slots[keySlot] = index;
+      slots[valueSlot] = this.#range.at(index);
+    } else slots[keySlot] = this.#range.at(index);
   }
-  return undefined;
 }
 
-/** `all` stops at the first false, `exists` at the first true; errors count only if no element decides. */
-function compileQuantifier(loop: Loop, predicate: Step, decisive: boolean): Step {
-  // The cost of the expanded loop's condition, which is evaluated once more after a deciding element; the accumulator costs one.
-  const condition = decisive ? 3 : 2;
-  return (run) => {
-    let failed: Value | undefined;
-    const outcome = walk(run, loop, (current, isLast) => {
-      current.charge(condition + 1);
-      const value = predicate(current);
-      if (value === decisive) {
-        if (!isLast) current.charge(condition);
-        return decisive;
-      }
-      if (value !== !decisive) failed ??= isError(value) ? value : noSuchOverload;
-      return undefined;
-    });
-    run.charge(1);
-    return outcome ?? failed ?? !decisive;
-  };
-}
+class MapElements implements Elements {
+  readonly size: number;
+  readonly #loop: Loop;
+  readonly #range: MapValue;
+  readonly #keys: readonly Value[];
 
-/** This loop continues after an error, which then becomes the outcome; continuing has a cost. */
-function compileExistsOne(loop: Loop, predicate: Step): Step {
-  return (run) => {
-    let count = 0;
-    let failed: CelError | undefined;
-    const outcome = walk(run, loop, (current) => {
-      const value = predicate(current);
-      if (value === true) {
-        count++;
-        current.charge(2);
-      } else if (value !== false) failed = isError(value) ? value : noSuchOverload;
-      return undefined;
-    });
-    run.charge(2);
-    return outcome ?? failed ?? count === 1;
-  };
-}
+  constructor(loop: Loop, range: MapValue) {
+    this.#keys = range.keys();
+    this.size = this.#keys.length;
+    this.#loop = loop;
+    this.#range = range;
+  }
 
-/** Whether to include an element, or the error in deciding that. */
-function isTaken(run: Run, filter: Step | undefined): boolean | CelError {
-  if (filter === undefined) return true;
-  const keeps = filter(run);
-  if (typeof keeps === 'boolean') return keeps;
-  return isError(keeps) ? keeps : noSuchOverload;
-}
-
-interface ListFold {
-  readonly filter: Step | undefined;
-  readonly transform: Step;
-  readonly cost: number;
-}
-
-function compileList(loop: Loop, { filter, transform, cost }: ListFold): Step {
-  return (run) => {
-    const elements: Value[] = [];
-    let failed: CelError | undefined;
-    const outcome = walk(run, loop, (current) => {
-      const taken = isTaken(current, filter);
-      if (isError(taken)) failed = taken;
-      if (taken !== true) return undefined;
-      current.charge(cost);
-      const value = transform(current);
-      if (isError(value)) failed ??= value;
-      else elements.push(value);
-      return undefined;
-    });
-    run.charge(1);
-    return outcome ?? failed ?? new ArrayList(elements);
-  };
-}
-
-interface MapFold {
-  readonly filter: Step | undefined;
-  readonly transform: Step;
-  readonly kind: 'map' | 'mapEntries';
-}
-
-function compileMap(loop: Loop, { filter, transform, kind }: MapFold): Step {
-  return (run) => {
-    const map = new EntryMap();
-    let failed: CelError | undefined;
-    const outcome = walk(run, loop, (current) => {
-      const taken = isTaken(current, filter);
-      if (isError(taken)) failed = taken;
-      if (taken !== true) return undefined;
-      current.charge(kind === 'map' ? 3 : 2);
-      const value = transform(current);
-      const inserted = kind === 'map' ? insertOne(map, current.slots[loop.keySlot]!, value) : insertAll(map, value);
-      if (isError(inserted)) failed ??= inserted;
-      return undefined;
-    });
-    run.charge(1);
-    return outcome ?? failed ?? map;
-  };
-}
-
-function insertOne(map: EntryMap, key: Value, value: Value): Value {
-  return isError(value) ? value : insertEntry(map, key, value);
-}
-
-function insertAll(map: EntryMap, added: Value): Value {
-  if (isError(added)) return added;
-  return added instanceof MapValue ? insertEntries(map, added) : noSuchOverload;
+  bind({ slots }: Run, index: number): void {
+    const { keySlot, valueSlot, hasTwoVariables } = this.#loop;
+    const key = this.#keys[index]!;
+    spend(1);
+    slots[keySlot] = key;
+    if (hasTwoVariables) slots[valueSlot] = this.#range.find(key)!;
+  }
 }

@@ -1,3 +1,4 @@
+import type { Parts } from '@capstan/machinery';
 import type { Value } from '../value/value.ts';
 
 /** One evaluation of a program: its variables and its cost so far. */
@@ -6,7 +7,7 @@ export class Run {
   readonly slots: Value[];
   readonly limit: number;
   cost = 0;
-  /** Known at the end. */
+  /** Those of the parts so far. */
   steps = 0;
 
   constructor(slots: Value[], limit: number) {
@@ -28,5 +29,25 @@ export class CostLimitExceeded extends Error {
   }
 }
 
-/** A compiled part of an expression: returns its value, or an error as a value. */
+/** Evaluates a part of an expression: returns its value, or an error as a value. */
 export type Step = (run: Run) => Value;
+
+/** A compiled part of an expression. */
+export interface Code {
+  readonly step: Step;
+  /** Does the same in parts; undefined if it never takes long. */
+  readonly inParts: ((run: Run) => Parts<Value>) | undefined;
+}
+
+export function short(step: Step): Code {
+  return { step, inParts: undefined };
+}
+
+export function isLong({ inParts }: Code): boolean {
+  return inParts !== undefined;
+}
+
+/** Evaluates in parts what may take long, and anything else at once. */
+export function* partsOf({ step, inParts }: Code, run: Run): Parts<Value> {
+  return inParts === undefined ? step(run) : yield* inParts(run);
+}

@@ -1,3 +1,4 @@
+import type { Parts } from '@capstan/machinery';
 import { parametersOf, type Type } from '../types/type.ts';
 import { JsonMap } from '../value/json.ts';
 import { typeNameOf } from '../value/type-name.ts';
@@ -13,6 +14,8 @@ export interface Overload {
   /** The type variables in the parameters and the result. */
   readonly variables: readonly string[];
   readonly call: (...args: Value[]) => Value;
+  /** Does the same in parts; undefined if it never takes long. */
+  readonly inParts?: (...args: Value[]) => Parts<Value>;
 }
 
 export type FunctionTable = ReadonlyMap<string, readonly Overload[]>;
@@ -29,6 +32,11 @@ export function overload(id: string, parameters: readonly Type[], result: Type, 
 
 export function member(id: string, parameters: readonly Type[], result: Type, call: Implementation): Overload {
   return make({ id, isMember: true, parameters, result, call });
+}
+
+/** An overload that may take long. */
+export function long(made: Overload, inParts: (...args: never[]) => Parts<Value>): Overload {
+  return { ...made, inParts: inParts as NonNullable<Overload['inParts']> };
 }
 
 function make(parts: Omit<Overload, 'variables' | 'call'> & { call: Implementation }): Overload {

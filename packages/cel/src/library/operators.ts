@@ -1,6 +1,7 @@
 import { BOOL, BYTES, DOUBLE, DURATION, INT, listOf, mapOf, parameter, STRING, TIMESTAMP, type Type, UINT } from '../types/type.ts';
 import { compareValues } from '../value/compare.ts';
 import { durationOverflow, makeDuration } from '../value/duration.ts';
+import { listContainsInParts } from '../value/equal-in-parts.ts';
 import { equalValues, listContains } from '../value/equality.ts';
 import {
   addInt,
@@ -28,7 +29,7 @@ import {
   Uint,
   type Value,
 } from '../value/value.ts';
-import { type FunctionEntry, type Overload, overload } from './function.ts';
+import { type FunctionEntry, long, type Overload, overload } from './function.ts';
 
 const A = parameter('A');
 const B = parameter('B');
@@ -192,7 +193,10 @@ const access: readonly FunctionEntry[] = [
   [
     '@in',
     [
-      overload('in_list', [A, listOf(A)], BOOL, (value: Value, list: ListValue) => listContains(list, value)),
+      long(
+        overload('in_list', [A, listOf(A)], BOOL, (value: Value, list: ListValue) => listContains(list, value)),
+        (value: Value, list: ListValue) => listContainsInParts(list, value),
+      ),
       overload('in_map', [A, mapOf(A, B)], BOOL, isKey),
     ],
   ],

@@ -24,6 +24,8 @@ export interface Declaration {
   /** The minimum size of a value as JSON, in bytes. */
   readonly minimumBytes: number;
   readonly fields?: ObjectFields;
+  /** Whether the fields may be computed when they are first read. */
+  readonly isLazy?: boolean;
   readonly key?: Declaration;
   readonly element?: Declaration;
 }

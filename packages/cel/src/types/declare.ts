@@ -94,11 +94,11 @@ export function object(name: string, properties: Readonly<Record<string, Declara
   return objectWith(name, fields);
 }
 
-/** The same with fields that are added later: expressions can use those that exist when they are compiled. */
+/** The same with fields that are added later: expressions can use those that exist when they are compiled. Their values may be computed when they are read. */
 export function growingObject(name: string): { readonly declaration: Declaration; add(property: string, declaration: Declaration): void } {
   const fields = new Map<string, ObjectField>();
   return {
-    declaration: objectWith(name, fields),
+    declaration: { ...objectWith(name, fields), isLazy: true },
     add: (property, declaration) => void fields.set(property, { property, declaration }),
   };
 }

@@ -1,6 +1,6 @@
 import { spend, spendText } from '@capstan/machinery';
-import { equalValues } from './equality.ts';
-import { type CelError, Double, ListValue, MapValue, Uint, type Value } from './value.ts';
+import { elementPairs, valuePairs } from './pairs.ts';
+import { Double, ListValue, MapValue, type Pairs, Uint, type Value } from './value.ts';
 
 /** A list created by an expression. */
 export class ArrayList extends ListValue {
@@ -20,8 +20,8 @@ export class ArrayList extends ListValue {
     return this.elements[index]!;
   }
 
-  equals(other: ListValue): boolean | CelError {
-    return equalInOrder(this, other);
+  pairs(other: ListValue): Pairs | boolean {
+    return elementPairs(this, other);
   }
 
   concatenate(other: ListValue): ListValue {
@@ -33,15 +33,6 @@ export class ArrayList extends ListValue {
 export function elementsOf(list: ListValue): readonly Value[] {
   spend(list.size);
   return list instanceof ArrayList ? list.elements : Array.from({ length: list.size }, (_, index) => list.at(index));
-}
-
-export function equalInOrder(one: ListValue, other: ListValue): boolean | CelError {
-  if (one.size !== other.size) return false;
-  for (let index = 0; index < one.size; index++) {
-    const equal = equalValues(one.at(index), other.at(index));
-    if (equal !== true) return equal;
-  }
-  return true;
 }
 
 /** The lookup key for a map key: numbers of equal value are one key, whatever their types. Undefined for a value that cannot be a key. */
@@ -88,8 +79,8 @@ export class EntryMap extends MapValue {
     return Array.from(this.#entries.values(), (entry) => entry.key);
   }
 
-  equals(other: MapValue): boolean | CelError {
-    return equalMaps(this, other);
+  pairs(other: MapValue): Pairs | boolean {
+    return valuePairs(this, other);
   }
 
   /** Adds or replaces an entry while the map is being built. */
@@ -104,15 +95,4 @@ export class EntryMap extends MapValue {
     this.#entries.set(found, { key, value });
     return true;
   }
-}
-
-export function equalMaps(one: MapValue, other: MapValue): boolean | CelError {
-  if (one.size !== other.size) return false;
-  for (const key of one.keys()) {
-    const found = other.find(key);
-    if (found === undefined) return false;
-    const equal = equalValues(one.find(key)!, found);
-    if (equal !== true) return equal;
-  }
-  return true;
 }

@@ -1,6 +1,6 @@
 import { spend, spendText } from '@capstan/machinery';
 import { compareNumbers, isNumeric } from './numeric.ts';
-import { CelError, Duration, ListValue, MapValue, OpaqueValue, Optional, Timestamp, TypeValue, type Value } from './value.ts';
+import { CelError, Duration, ListValue, MapValue, OpaqueValue, Optional, type Pairs, Timestamp, TypeValue, type Value } from './value.ts';
 
 /** Equality of any two values: numbers are compared by value; other values of different types are never equal. */
 export function equalValues(one: Value, other: Value): boolean | CelError {
@@ -17,12 +17,22 @@ export function equalValues(one: Value, other: Value): boolean | CelError {
   if (one instanceof Uint8Array) return other instanceof Uint8Array && equalBytes(one, other);
   if (one instanceof Duration) return other instanceof Duration && one.nanoseconds === other.nanoseconds;
   if (one instanceof Timestamp) return other instanceof Timestamp && one.nanoseconds === other.nanoseconds;
-  if (one instanceof ListValue) return other instanceof ListValue && one.equals(other);
-  if (one instanceof MapValue) return other instanceof MapValue && one.equals(other);
+  if (one instanceof ListValue) return other instanceof ListValue && equalPairs(one.pairs(other));
+  if (one instanceof MapValue) return other instanceof MapValue && equalPairs(one.pairs(other));
   if (one instanceof TypeValue) return other instanceof TypeValue && one.name === other.name;
   if (one instanceof Optional) return other instanceof Optional && equalOptionals(one, other);
   if (one instanceof OpaqueValue) return other instanceof OpaqueValue && one.typeName === other.typeName && one.equals(other);
   return false;
+}
+
+/** The first outcome but true of comparing the pairs. */
+function equalPairs(pairs: Pairs | boolean): boolean | CelError {
+  if (typeof pairs === 'boolean') return pairs;
+  while (pairs.next()) {
+    const equal = pairs.left === undefined || equalValues(pairs.left, pairs.right!);
+    if (equal !== true) return equal;
+  }
+  return pairs.areEqual;
 }
 
 function equalBytes(one: Uint8Array, other: Uint8Array): boolean {

@@ -1,9 +1,10 @@
 import type { Json, JsonObject } from '@capstan/machinery';
 import { sameJson, spend } from '@capstan/machinery';
 import type { Declaration, ObjectField, ObjectFields } from '../types/declaration.ts';
-import { ArrayList, elementsOf, equalInOrder, equalMaps } from './collections.ts';
+import { ArrayList, elementsOf } from './collections.ts';
 import { equalValues } from './equality.ts';
-import { type CelError, ListValue, MapValue, noSuchOverload, type Value } from './value.ts';
+import { elementPairs, valuePairs } from './pairs.ts';
+import { ListValue, MapValue, noSuchOverload, Pairs, type Value } from './value.ts';
 
 /** A JSON array whose elements are converted on access. */
 export class JsonList extends ListValue {
@@ -24,8 +25,8 @@ export class JsonList extends ListValue {
     return this.element.read(this.json[index]!);
   }
 
-  equals(other: ListValue): boolean | CelError {
-    return equalInOrder(this, other);
+  pairs(other: ListValue): Pairs | boolean {
+    return elementPairs(this, other);
   }
 
   concatenate(other: ListValue): ListValue {
@@ -35,10 +36,8 @@ export class JsonList extends ListValue {
 
 /** `x-kubernetes-list-type: set`: order is irrelevant, and concatenation skips existing elements. */
 export class JsonSet extends JsonList {
-  override equals(other: ListValue): boolean | CelError {
-    if (this.size !== other.size) return false;
-    for (let index = 0; index < other.size; index++) if (!containsValue(this, other.at(index))) return false;
-    return true;
+  override pairs(other: ListValue): Pairs | boolean {
+    return this.size === other.size && new SetPairs(this, other);
   }
 
   override concatenate(other: ListValue): ListValue {
@@ -47,6 +46,24 @@ export class JsonSet extends JsonList {
       if (!elements.some((element) => equalValues(element, added) === true)) elements.push(added);
     }
     return new ArrayList(elements);
+  }
+}
+
+/** Looks for the elements of another list in a set, one by one. */
+class SetPairs extends Pairs {
+  readonly #set: JsonSet;
+  readonly #other: ListValue;
+  #index = 0;
+
+  constructor(set: JsonSet, other: ListValue) {
+    super();
+    this.#set = set;
+    this.#other = other;
+  }
+
+  next(): boolean {
+    if (this.#index === this.#other.size) return false;
+    return containsValue(this.#set, this.#other.at(this.#index++)) ? this.take(undefined, undefined) : this.differ();
   }
 }
 
@@ -63,27 +80,45 @@ export class JsonMapList extends JsonList {
     this.keys = keys;
   }
 
-  override equals(other: ListValue): boolean | CelError {
-    if (this.size !== other.size) return false;
-    const own = new Map(elementsOf(this).map((element) => [this.#keyOf(element), element]));
-    for (const element of elementsOf(other)) {
-      const match = own.get(this.#keyOf(element));
-      if (match === undefined) return false;
-      const equal = equalValues(match, element);
-      if (equal !== true) return equal;
-    }
-    return true;
+  override pairs(other: ListValue): Pairs | boolean {
+    return this.size === other.size && new KeyedPairs(this, other);
   }
 
   override concatenate(other: ListValue): ListValue {
-    const merged = new Map(elementsOf(this).map((element) => [this.#keyOf(element), element]));
-    for (const element of elementsOf(other)) merged.set(this.#keyOf(element), element);
+    const merged = this.byKey();
+    for (const element of elementsOf(other)) merged.set(this.keyOf(element), element);
     return new ArrayList([...merged.values()]);
   }
 
-  #keyOf(element: Value): string {
+  byKey(): Map<string, Value> {
+    return new Map(elementsOf(this).map((element) => [this.keyOf(element), element]));
+  }
+
+  keyOf(element: Value): string {
     if (!(element instanceof JsonMap)) return '';
     return JSON.stringify(this.keys.map((key) => (Object.hasOwn(element.json, key) ? element.json[key] : null)));
+  }
+}
+
+/** The elements with the same keys. */
+class KeyedPairs extends Pairs {
+  readonly #list: JsonMapList;
+  readonly #own: ReadonlyMap<string, Value>;
+  readonly #elements: readonly Value[];
+  #index = 0;
+
+  constructor(list: JsonMapList, other: ListValue) {
+    super();
+    this.#list = list;
+    this.#own = list.byKey();
+    this.#elements = elementsOf(other);
+  }
+
+  next(): boolean {
+    if (this.#index === this.#elements.length) return false;
+    const element = this.#elements[this.#index++]!;
+    const match = this.#own.get(this.#list.keyOf(element));
+    return match === undefined ? this.differ() : this.take(match, element);
   }
 }
 
@@ -112,9 +147,9 @@ export class JsonMap extends MapValue {
     return this.element === undefined ? [] : namesOf(this.json);
   }
 
-  equals(other: MapValue): boolean | CelError {
+  pairs(other: MapValue): Pairs | boolean {
     if (this.element === undefined && other instanceof JsonMap) return sameJson(this.json, other.json);
-    return equalMaps(this, other);
+    return valuePairs(this, other);
   }
 }
 
@@ -148,23 +183,46 @@ export class JsonStruct extends JsonMap {
     return present;
   }
 
-  override equals(other: MapValue): boolean | CelError {
-    if (!(other instanceof JsonMap)) return equalMaps(this, other);
-    if (this.size !== other.size) return false;
-    spend(this.fields.size);
-    const declared = new Set<string>();
-    for (const [name, field] of this.fields) {
-      declared.add(field.property);
-      const left = this.read(field);
-      const right = other.find(name);
-      if (left === undefined || right === undefined) {
-        if (left !== right) return false;
-        continue;
-      }
-      const equal = equalValues(left, right);
-      if (equal !== true) return equal;
-    }
-    return namesOf(this.json).every((property) => declared.has(property) || isSameProperty(this.json, other.json, property));
+  override pairs(other: MapValue): Pairs | boolean {
+    if (!(other instanceof JsonMap)) return valuePairs(this, other);
+    return this.size === other.size && new FieldPairs(this, other);
+  }
+}
+
+/** The declared properties, and then those that are not declared. */
+class FieldPairs extends Pairs {
+  readonly #one: JsonStruct;
+  readonly #other: JsonMap;
+  readonly #fields: Iterator<readonly [string, ObjectField]>;
+  readonly #declared = new Set<string>();
+
+  constructor(one: JsonStruct, other: JsonMap) {
+    super();
+    spend(one.fields.size);
+    this.#one = one;
+    this.#other = other;
+    this.#fields = one.fields.entries();
+  }
+
+  next(): boolean {
+    const entry = this.#fields.next();
+    if (entry.done) return this.#compareOthers();
+    const [name, field] = entry.value;
+    this.#declared.add(field.property);
+    const left = this.#one.read(field);
+    const right = this.#other.find(name);
+    return left === undefined || right === undefined ? this.#bothAbsent(left, right) : this.take(left, right);
+  }
+
+  #bothAbsent(left: Value | undefined, right: Value | undefined): boolean {
+    return left === right ? this.take(undefined, undefined) : this.differ();
+  }
+
+  #compareOthers(): false {
+    const one = this.#one.json;
+    const other = this.#other.json;
+    this.areEqual = namesOf(one).every((property) => this.#declared.has(property) || isSameProperty(one, other, property));
+    return false;
   }
 }
 

@@ -76,8 +76,8 @@ export abstract class ListValue {
   /** The element at an index from 0 to size - 1. */
   abstract at(index: number): Value;
 
-  /** Equality with another list: element by element unless the list is unordered. */
-  abstract equals(other: ListValue): boolean | CelError;
+  /** What to compare for equality with another list: the elements in their order, unless the list is unordered. A boolean if that is known already. */
+  abstract pairs(other: ListValue): Pairs | boolean;
   abstract concatenate(other: ListValue): ListValue;
 }
 
@@ -86,7 +86,29 @@ export abstract class MapValue {
   /** The value of a key; undefined if there is none. */
   abstract find(key: Value): Value | undefined;
   abstract keys(): Value[];
-  abstract equals(other: MapValue): boolean | CelError;
+  abstract pairs(other: MapValue): Pairs | boolean;
+}
+
+/** What two lists or maps consist of, pair by pair: they are equal if all pairs are, and nothing else differs. */
+export abstract class Pairs {
+  left: Value | undefined;
+  right: Value | undefined;
+  /** Known when there is no further pair: whether nothing else differs. */
+  areEqual = true;
+
+  /** Goes on to the next pair; false if there is none. Both sides are undefined where nothing is left to compare. */
+  abstract next(): boolean;
+
+  protected take(left: Value | undefined, right: Value | undefined): true {
+    this.left = left;
+    this.right = right;
+    return true;
+  }
+
+  protected differ(): false {
+    this.areEqual = false;
+    return false;
+  }
 }
 
 /** A value of a type that only has methods, such as a quantity or an IP address. */

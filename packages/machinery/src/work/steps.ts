@@ -6,6 +6,11 @@
  */
 const left = new Float64Array([Number.POSITIVE_INFINITY]);
 
+/** How many steps one part of long work takes: some hundred microseconds. */
+const stepsPerPart = 20_000;
+/** What is left when the current part ends. */
+const atEnd = new Float64Array([Number.POSITIVE_INFINITY]);
+
 /** Characters that are read, compared or copied in one step. */
 const charactersPerStep = 16;
 
@@ -21,6 +26,17 @@ export class OutOfSteps extends Error {
 /** Counts steps, and stops the work if it has taken too many. Costs nothing worth mentioning outside of `countSteps`. */
 export function spend(steps: number): void {
   if ((left[0]! -= steps) < 0) throw new OutOfSteps();
+}
+
+/**
+ * Whether the current part has taken its steps; then it is time to `yield`, and the next part begins. A part begins, too, with the outermost limit, and
+ * so when work goes on after a `yield`. Work that takes time but is not counted is added here: it only decides when others may run.
+ */
+export function spentPart(uncounted = 0): boolean {
+  atEnd[0] = atEnd[0]! + uncounted;
+  if (left[0]! > atEnd[0]!) return false;
+  atEnd[0] = left[0]! - stepsPerPart;
+  return true;
 }
 
 /** The same for reading or copying a text. */
@@ -54,6 +70,7 @@ export function enterLimit(limit: number): LimitEntry {
   const outer = left[0]!;
   const own = Math.min(limit, outer);
   left[0] = own;
+  atEnd[0] = outer === Number.POSITIVE_INFINITY ? own - stepsPerPart : atEnd[0]! - (outer - own);
   return { outer, own };
 }
 
@@ -61,6 +78,7 @@ export function enterLimit(limit: number): LimitEntry {
 export function leaveLimit({ outer, own }: LimitEntry): number {
   const taken = own - left[0]!;
   left[0] = outer - taken;
+  atEnd[0] = atEnd[0]! + (outer - own);
   return taken;
 }
 

@@ -1,0 +1,60 @@
+import { enterLimit, leaveLimit, OutOfSteps, spend } from '@capstan/machinery';
+import type { Value } from '../value/value.ts';
+import type { Code, Run } from './run.ts';
+
+/**
+ * Most of what may take long does not, and takes several times longer in parts. So it is first attempted at once, with a limit of steps. Each of them may be
+ * an iteration that visits all parts of the expression. The limit bounds what is done twice.
+ */
+export function stepsOfAttempt(size: number): number {
+  return Math.min(5_000, 100_000 / size);
+}
+
+/** Ends an attempt. */
+class NeedsParts extends Error {
+  override readonly name = 'NeedsParts';
+}
+
+const needsParts = new NeedsParts();
+let isAttempting = false;
+
+/** To be called before something that lasts and cannot be undone: an attempt ends here, and what called it is evaluated in parts. */
+export function leaveAttempt(): void {
+  if (isAttempting) throw needsParts;
+}
+
+/** Runs an attempt; undefined if it was left. */
+export function attempting<Result>(work: () => Result): Result | undefined {
+  const isInner = isAttempting;
+  isAttempting = true;
+  try {
+    return work();
+  } catch (error) {
+    if (error === needsParts) return undefined;
+    throw error;
+  } finally {
+    isAttempting = isInner;
+  }
+}
+
+/** The value, if it takes few steps; undefined if it is to be evaluated in parts, as if nothing of it had been evaluated yet. */
+export function attempt({ step, inParts }: Code, run: Run, stepLimit: number): Value | undefined {
+  if (inParts === undefined) return step(run);
+  const { cost } = run;
+  const entry = enterLimit(stepLimit);
+  let value: Value | undefined;
+  let steps = 0;
+  isAttempting = true;
+  try {
+    value = step(run);
+  } catch (error) {
+    if (error !== needsParts && !(error instanceof OutOfSteps)) throw error;
+  } finally {
+    isAttempting = false;
+    steps = leaveLimit(entry);
+  }
+  if (value !== undefined && steps <= entry.own) return value;
+  spend(-steps);
+  run.cost = cost;
+  return undefined;
+}
