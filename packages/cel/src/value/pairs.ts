@@ -1,20 +1,20 @@
 import { type ListValue, type MapValue, Pairs, type Value } from './value.ts';
 
 /** The elements of two lists, in order. */
-class ElementPairs extends Pairs {
-  readonly #one: ListValue;
-  readonly #other: ListValue;
+export class ElementPairs extends Pairs {
+  readonly one: ListValue;
+  readonly other: ListValue;
   #index = 0;
 
   constructor(one: ListValue, other: ListValue) {
     super();
-    this.#one = one;
-    this.#other = other;
+    this.one = one;
+    this.other = other;
   }
 
   next(): boolean {
     const index = this.#index++;
-    return index < this.#one.size && this.take(this.#one.at(index), this.#other.at(index));
+    return index < this.one.size && this.take(this.one.at(index), this.other.at(index));
   }
 }
 

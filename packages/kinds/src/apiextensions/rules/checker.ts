@@ -94,7 +94,8 @@ function* visit(node: Node, subject: Subject, { at, evaluation }: Visit): Parts<
   const { value, old, correlation } = subject;
   if (value === null || evaluation.isOver) return;
   if (node.rules.length > 0) {
-    evaluation.run(node.rules, at, { ...subject, old: old ?? undefined });
+    const rest = evaluation.run(node.rules, at, { ...subject, old: old ?? undefined });
+    if (rest !== undefined) yield* rest;
     if (evaluation.endsPart()) yield;
   }
   if (Array.isArray(value)) {
