@@ -2,6 +2,8 @@ export { COST_PER_DEFINITION, COST_PER_OBJECT, COST_PER_RULE, overBudgetMessage 
 export type { Range as CostRange } from './cost/range.ts';
 export type { CompileError } from './errors.ts';
 export { leaveAttempt } from './evaluate/attempt.ts';
+export { LazyFields } from './evaluate/lazy.ts';
+export type { Task } from './evaluate/task.ts';
 export {
   AUTHORIZER,
   type AuthorizationAnswer,
@@ -31,7 +33,6 @@ export { declarationOfSchema, type SchemaOptions, type StructuralSchema } from '
 export { type Type, typeDepth } from './types/type.ts';
 export { elementsOf } from './value/collections.ts';
 export { goTypeOf } from './value/go-type.ts';
-export { LazyFields } from './value/lazy.ts';
 export { type Exotic, toJson } from './value/plain.ts';
 export { StructValue } from './value/struct.ts';
 export { misplacedTypes } from './value/type-paths.ts';

@@ -12,6 +12,7 @@ import {
   leaveAttempt,
   type Outcome,
   type Program,
+  type Task,
 } from './index.ts';
 import { equalInParts } from './value/equal-in-parts.ts';
 import { equalValues } from './value/equality.ts';
@@ -188,38 +189,23 @@ describe('values are compared in parts with the same outcome and the same steps:
 });
 
 describe('fields that are computed when they are read', () => {
-  class Fields extends LazyFields {
-    readonly #computed = new Map<string, unknown>();
-    readonly #bindings: Bindings;
-
-    constructor() {
-      super();
-      this.#bindings = { o, lazy: this as unknown as JsonObject };
-      for (const [name, program] of programs) {
-        const compute = (): unknown => {
-          leaveAttempt();
-          return this.#keep(name, program.evaluate(this.#bindings));
-        };
-        Object.defineProperty(this, name, { enumerable: true, get: () => this.#computed.get(name) ?? compute() });
-      }
-    }
-
-    get bindings(): Bindings {
-      return this.#bindings;
-    }
-
-    get computed(): string[] {
-      return [...this.#computed.keys()];
-    }
-
-    *compute(name: string): Parts<void> {
-      if (!this.#computed.has(name)) this.#keep(name, yield* programs.get(name)!.evaluateInParts(this.#bindings));
-    }
-
-    #keep(name: string, { value }: Outcome): unknown {
-      this.#computed.set(name, value);
+  function lazily(): { readonly bindings: Bindings; readonly computed: readonly string[] } {
+    const computed: string[] = [];
+    const values = new Map<string, unknown>();
+    const keep = (name: string, { value }: Outcome): unknown => {
+      computed.push(name);
+      values.set(name, value);
       return value;
-    }
+    };
+    const at = (name: string): unknown => {
+      if (values.has(name)) return values.get(name);
+      leaveAttempt();
+      return keep(name, programs.get(name)!.evaluate(bindings));
+    };
+    const inParts = (name: string): Task | undefined =>
+      values.has(name) ? undefined : programs.get(name)!.task(bindings, { take: (outcome) => void keep(name, outcome) });
+    const bindings: Bindings = { o, lazy: new LazyFields(programs.keys(), { at, inParts }) as unknown as JsonObject };
+    return { bindings, computed };
   }
 
   const fields = declare.growingObject('fields');
@@ -243,10 +229,10 @@ describe('fields that are computed when they are read', () => {
     '[lazy].all(each, each.next == 8)',
   ])('%s: are computed in parts, once', (source) => {
     const program = compiled(source);
-    const lazy = new Fields();
-    expect(partsIn(program.evaluateInParts(lazy.bindings))).toBeGreaterThanOrEqual(2);
-    expect(lazy.computed).toEqual(['long', 'short', 'next']);
-    expect(program.evaluate(new Fields().bindings)).toMatchObject({ value: true });
-    expect(whole(program.evaluateInParts(new Fields().bindings))).toEqual(program.evaluate(new Fields().bindings));
+    const { bindings, computed } = lazily();
+    expect(partsIn(program.evaluateInParts(bindings))).toBeGreaterThanOrEqual(2);
+    expect(computed).toEqual(['long', 'short', 'next']);
+    expect(program.evaluate(lazily().bindings)).toMatchObject({ value: true });
+    expect(whole(program.evaluateInParts(lazily().bindings))).toEqual(program.evaluate(lazily().bindings));
   });
 });

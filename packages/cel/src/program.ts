@@ -10,6 +10,7 @@ import { attempting, stepsOfAttempt } from './evaluate/attempt.ts';
 import { Compiler } from './evaluate/compile.ts';
 import { instantiationError } from './evaluate/constant.ts';
 import { type Code, CostLimitExceeded, partsOf, Run } from './evaluate/run.ts';
+import { type Flow, perform, Task } from './evaluate/task.ts';
 import type { FunctionTable } from './library/function.ts';
 import { kubernetesTypeNames, newFunctions, patchFunctions, storedFunctions } from './library/kubernetes.ts';
 import type { Expression } from './syntax/ast.ts';
@@ -94,6 +95,11 @@ export interface EvaluateOptions {
   readonly stepLimit?: number;
 }
 
+export interface TaskOptions extends EvaluateOptions {
+  /** Receives the outcome. */
+  readonly take: (outcome: Outcome) => void;
+}
+
 interface Effort {
   /** The cost in Kubernetes. */
   readonly cost: number;
@@ -163,20 +169,17 @@ export class Program {
   }
 
   /** The same in parts, with the same outcome. */
-  *evaluateInParts(bindings: Bindings, { costLimit = COST_PER_CALL, stepLimit = STEPS_PER_CALL }: EvaluateOptions = {}): Parts<Outcome> {
+  *evaluateInParts(bindings: Bindings, options: EvaluateOptions = {}): Parts<Outcome> {
+    let outcome: Outcome | undefined;
+    const take = (made: Outcome): void => void (outcome = made);
+    yield* perform(this.task(bindings, { ...options, take }));
+    return outcome!;
+  }
+
+  /** The same as a task, for another evaluation that needs the outcome. */
+  task(bindings: Bindings, { costLimit = COST_PER_CALL, stepLimit = STEPS_PER_CALL, take }: TaskOptions): Task {
     const run = new Run([], costLimit);
-    const parts = this.#runInParts(run, bindings);
-    for (;;) {
-      const entry = enterLimit(stepLimit - run.steps);
-      let part: IteratorResult<void, Value | Stopped>;
-      try {
-        part = parts.next();
-      } finally {
-        run.steps += leaveLimit(entry);
-      }
-      if (part.done) return outcomeOf(run, part.value);
-      yield;
-    }
+    return new Task(this.#flow(run, bindings, take), { limit: stepLimit, size: this.size, run });
   }
 
   #evaluate(run: Run, bindings: Bindings, stepLimit: number): Value | Stopped {
@@ -191,13 +194,15 @@ export class Program {
     }
   }
 
-  *#runInParts(run: Run, bindings: Bindings): Parts<Value | Stopped> {
+  *#flow(run: Run, bindings: Bindings, take: (outcome: Outcome) => void): Flow<() => void> {
+    let value: Value | Stopped;
     try {
       this.#bind(run, bindings);
-      return yield* partsOf(this.#code, run);
+      value = yield* partsOf(this.#code, run);
     } catch (error) {
-      return stoppedBy(error);
+      value = stoppedBy(error);
     }
+    return () => take(outcomeOf(run, value));
   }
 
   #bind({ slots }: Run, bindings: Bindings): void {

@@ -1,10 +1,10 @@
 import { status } from '@capstan/machinery';
 import type { Gate } from '../authz/attributes.ts';
-import { settled } from '../authz/settled.ts';
+import { settledInParts } from '../authz/settled.ts';
 import type { AdmissionPlugin } from '../registry/admission.ts';
 import { printHeld, type Quarantine } from '../registry/quarantine.ts';
 import { bindingsOf } from './expressions/bindings.ts';
-import { meets } from './expressions/conditions.ts';
+import { type Met, meets } from './expressions/conditions.ts';
 import { costOfConditions, Evaluation } from './expressions/evaluation.ts';
 import { mutatingPolicies } from './policies/mutating/plugin.ts';
 import { paramAccess } from './policies/param-access.ts';
@@ -34,10 +34,11 @@ async function meetsConditions(hook: Hook, view: View, { authorizer: gate, quara
   const held = quarantine.held(evaluated.identity);
   if (held !== undefined) return unknown(hook, view, printHeld(held));
   const pace = view.request.context.pace();
-  const result = await settled(gate, (authorizer) => {
-    quarantine.mark(evaluated);
-    return meets(conditions, new Evaluation(bindingsOf(view, authorizer), noVariables, costOfConditions));
-  });
+  const result = await settledInParts<Met>(
+    gate,
+    async (parts) => pace.run(quarantine.watch(evaluated, parts)),
+    (authorizer) => meets(conditions, new Evaluation(bindingsOf(view, authorizer), noVariables, costOfConditions)),
+  );
   const pausing = pace.pause();
   if (pausing !== undefined) await pausing;
   return result.error === undefined ? result.met : unknown(hook, view, result.error);

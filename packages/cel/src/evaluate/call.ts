@@ -7,11 +7,11 @@ import type { Call, Expression } from '../syntax/ast.ts';
 import { compareValues } from '../value/compare.ts';
 import { equalInParts } from '../value/equal-in-parts.ts';
 import { equalValues } from '../value/equality.ts';
-import { computeField } from '../value/lazy.ts';
 import { printValue } from '../value/print.ts';
 import { CelError, isError, ListValue, MapValue, noSuchOverload, Optional, type Value } from '../value/value.ts';
 import { isAttribute, isDiscounted } from './attribute.ts';
 import type { Compiler } from './compile.ts';
+import { computeField } from './lazy.ts';
 import { type Code, isLong, partsOf, type Run } from './run.ts';
 
 /** Compiles a function call: evaluates the arguments, chooses the matching overload, and charges the cost of the call. */

@@ -5,7 +5,6 @@ import type { Call, Expression, Identifier, ListLiteral, MapLiteral, Select, Str
 import { children } from '../syntax/children.ts';
 import { ArrayList, EntryMap, keyOf } from '../value/collections.ts';
 import { JsonStruct } from '../value/json.ts';
-import { computeField } from '../value/lazy.ts';
 import { printValue } from '../value/print.ts';
 import { operationOf, StructValue } from '../value/struct.ts';
 import { typeNameOf } from '../value/type-name.ts';
@@ -14,6 +13,7 @@ import { isAttribute } from './attribute.ts';
 import { compileCall } from './call.ts';
 import { compileComprehension } from './comprehension.ts';
 import { constantConversion, constantList, constantMap } from './constant.ts';
+import { computeField } from './lazy.ts';
 import { compileConditional, compileLogic } from './logic.ts';
 import { compileMembership } from './membership.ts';
 import { type Code, isLong, partsOf, type Run, short } from './run.ts';

@@ -1,4 +1,4 @@
-import { type Parts, spend, spentPart } from '@capstan/machinery';
+import { spend, spentPart } from '@capstan/machinery';
 import { LIST_COST } from '../cost/constants.ts';
 import type { Comprehension } from '../syntax/ast.ts';
 import type { FoldKind } from '../syntax/fold.ts';
@@ -9,6 +9,7 @@ import type { Compiler } from './compile.ts';
 import { constantOf } from './constant.ts';
 import { ExistsOne, type Fold, ListFold, MapFold, Quantifier } from './fold.ts';
 import { type Code, isLong, partsOf, type Run } from './run.ts';
+import type { Flow } from './task.ts';
 
 interface Loop {
   readonly range: Code;
@@ -130,7 +131,7 @@ function walk(run: Run, { filter, transform, cost }: Body, { elements, fold }: W
   return undefined;
 }
 
-function* walkInParts(run: Run, { filter, transform, cost, size: uncounted }: Body, { elements, fold }: Walk): Parts<Value | undefined> {
+function* walkInParts(run: Run, { filter, transform, cost, size: uncounted }: Body, { elements, fold }: Walk): Flow<Value | undefined> {
   const { size } = elements;
   const limit = stepsOfAttempt(uncounted);
   for (let index = 0; index < size; index++) {

@@ -1,5 +1,5 @@
-import type { Parts } from '@capstan/machinery';
 import type { Value } from '../value/value.ts';
+import type { Flow } from './task.ts';
 
 /** One evaluation of a program: its variables and its cost so far. */
 export class Run {
@@ -36,7 +36,7 @@ export type Step = (run: Run) => Value;
 export interface Code {
   readonly step: Step;
   /** Does the same in parts; undefined if it never takes long. */
-  readonly inParts: ((run: Run) => Parts<Value>) | undefined;
+  readonly inParts: ((run: Run) => Flow) | undefined;
 }
 
 export function short(step: Step): Code {
@@ -48,6 +48,6 @@ export function isLong({ inParts }: Code): boolean {
 }
 
 /** Evaluates in parts what may take long, and anything else at once. */
-export function* partsOf({ step, inParts }: Code, run: Run): Parts<Value> {
+export function* partsOf({ step, inParts }: Code, run: Run): Flow {
   return inParts === undefined ? step(run) : yield* inParts(run);
 }

@@ -1,6 +1,6 @@
 import type { Known } from '@capstan/kinds';
 import { type CompiledExpression, compileExpression, condition, Variables } from '@capstan/kinds';
-import { itemsOf, status, textOf } from '@capstan/machinery';
+import { itemsOf, type Parts, status, textOf } from '@capstan/machinery';
 import { type Evaluation, OutOfBudget } from './evaluation.ts';
 
 /** Compiles the `matchConditions` of a webhook or policy. */
@@ -17,11 +17,12 @@ export type Met = { readonly met: boolean; readonly error?: undefined } | { read
  * Whether all conditions hold. A condition that is false decides, whatever the others return. An error in a condition counts only if none
  * is false.
  */
-export function meets(conditions: readonly CompiledExpression[], evaluation: Evaluation): Met {
+export function* meets(conditions: readonly CompiledExpression[], evaluation: Evaluation): Parts<Met> {
   const errors: string[] = [];
   try {
     for (const condition of conditions) {
-      const result = evaluation.evaluate(condition);
+      const result = evaluation.attempt(condition) ?? (yield* evaluation.inParts(condition));
+      if (evaluation.endsPart()) yield;
       if (result.error !== undefined) errors.push(result.error);
       else if (result.value === false) return { met: false };
     }

@@ -1,7 +1,17 @@
-import { type Binding, CelError, COST_PER_CALL, type Value } from '@capstan/cel';
+import {
+  type Binding,
+  CelError,
+  COST_PER_CALL,
+  LazyFields,
+  leaveAttempt,
+  type Outcome,
+  type Program,
+  type Task,
+  type Value,
+} from '@capstan/cel';
 import type { CompiledExpression } from '@capstan/kinds';
 import { Held } from '@capstan/kinds';
-import type { JsonObject } from '@capstan/machinery';
+import type { JsonObject, Parts } from '@capstan/machinery';
 
 /** The cost limit for all conditions and validations of one policy and one request. */
 export const costOfValidations = 10_000_000;
@@ -18,56 +28,133 @@ export class OutOfBudget extends Error {
   }
 }
 
-/** After so much work, others may run. */
-const workPerPart = 50_000;
+/** After so much work, others may run. Expressions whose parts cost nothing count by their size. */
+const workPerPart = 20_000;
+/** Variables of this size together are computed in an attempt; each counts a little more, because it takes an evaluation of its own. */
+const mostAtOnce = 5_000;
+const sizeOfVariable = 50;
 
 export type Bindings = Readonly<Record<string, Binding>>;
 
 /** Evaluates the expressions of one policy for one request. */
 export class Evaluation {
   readonly #bindings: Bindings;
+  readonly #variables: ReadonlyMap<string, CompiledExpression>;
+  readonly #computed = new Map<string, Held>();
+  /** Undefined while nothing is attempted. */
+  #attempt: Attempt | undefined;
   #left: number;
-  #partEnds: number;
+  #workInPart = 0;
 
   constructor(bindings: Bindings, variables: ReadonlyMap<string, CompiledExpression>, budget: number) {
     this.#left = budget;
-    this.#partEnds = budget - workPerPart;
-    this.#bindings = variables.size === 0 ? bindings : { ...bindings, variables: this.#lazily(variables) };
+    this.#variables = variables;
+    this.#bindings = variables.size === 0 ? bindings : { ...bindings, variables: this.#lazily() };
   }
 
-  evaluate(expression: CompiledExpression): Evaluated {
-    if (expression.program === undefined) return { error: `compilation error: ${expression.error}` };
-    const outcome = expression.program.evaluate(this.#bindings, { costLimit: COST_PER_CALL });
-    this.#spend(outcome.work);
-    if (outcome.error === undefined) return { value: outcome.value };
-    return { error: `expression '${expression.source}' resulted in error: ${outcome.error}` };
+  /** Evaluates an expression, in parts if it takes long. */
+  *evaluate(expression: CompiledExpression): Parts<Evaluated> {
+    return this.attempt(expression) ?? (yield* this.inParts(expression));
+  }
+
+  /** Evaluates an expression at once; undefined if it is to be evaluated in parts, as if it had not been attempted. */
+  attempt(expression: CompiledExpression): Evaluated | undefined {
+    const { program } = expression;
+    if (program === undefined) return uncompiled(expression);
+    const left = this.#left;
+    const attempt: Attempt = { room: mostAtOnce, computed: [] };
+    this.#attempt = attempt;
+    let outcome: Outcome | undefined;
+    try {
+      outcome = program.attempt(this.#bindings, options);
+    } finally {
+      this.#attempt = undefined;
+    }
+    if (outcome !== undefined) return this.#take(expression, outcome);
+    for (const name of attempt.computed) this.#computed.delete(name);
+    this.#left = left;
+    return undefined;
+  }
+
+  *inParts(expression: CompiledExpression): Parts<Evaluated> {
+    const { program } = expression;
+    if (program === undefined) return uncompiled(expression);
+    return this.#take(expression, yield* program.evaluateInParts(this.#bindings, options));
   }
 
   /** Whether much was evaluated since this was last true. */
   endsPart(): boolean {
-    if (this.#left > this.#partEnds) return false;
-    this.#partEnds = this.#left - workPerPart;
+    if (this.#workInPart < workPerPart) return false;
+    this.#workInPart = 0;
     return true;
+  }
+
+  #take({ source, program }: CompiledExpression, outcome: Outcome): Evaluated {
+    this.#spend(outcome.work);
+    this.#workInPart += program!.size;
+    if (outcome.error === undefined) return { value: outcome.value };
+    return { error: `expression '${source}' resulted in error: ${outcome.error}` };
   }
 
   #spend(work: number): void {
     this.#left -= work;
+    this.#workInPart += work;
     if (this.#left < 0) throw new OutOfBudget();
   }
 
-  #lazily(variables: ReadonlyMap<string, CompiledExpression>): JsonObject {
-    const holder = {};
-    for (const [name, expression] of variables) {
-      let held: Held | undefined;
-      Object.defineProperty(holder, name, { enumerable: true, get: () => (held ??= new Held(this.#valueOf(name, expression))) });
-    }
-    return holder;
+  #lazily(): JsonObject {
+    const computation = { at: (name: string) => this.#valueOf(name), inParts: (name: string) => this.#taskOf(name) };
+    return new LazyFields(this.#variables.keys(), computation) as unknown as JsonObject;
   }
 
-  #valueOf(name: string, { program, error }: CompiledExpression): Value {
-    if (program === undefined) return new CelError(`composited variable "${name}" fails to compile: ${error}`);
-    const outcome = program.evaluate(this.#bindings, { costLimit: COST_PER_CALL });
-    this.#spend(outcome.work);
-    return outcome.error === undefined ? outcome.value : new CelError(`composited variable "${name}" fails to evaluate: ${outcome.error}`);
+  #valueOf(name: string): Held {
+    const known = this.#computed.get(name);
+    if (known !== undefined) return known;
+    const { program } = this.#variables.get(name)!;
+    if (program === undefined) return this.#keep(name, undefined);
+    const soon = this.#isSoon(program) ? program.attempt(this.#bindings, options) : undefined;
+    if (soon === undefined) leaveAttempt();
+    return this.#keep(name, soon ?? program.evaluate(this.#bindings, options));
   }
+
+  /** Whether another variable may be computed in an attempt. */
+  #isSoon({ size }: Program): boolean {
+    const attempt = this.#attempt;
+    if (attempt === undefined) return false;
+    attempt.room -= sizeOfVariable + size;
+    return attempt.room >= 0;
+  }
+
+  #taskOf(name: string): Task | undefined {
+    const program = this.#variables.get(name)?.program;
+    if (program === undefined || this.#computed.has(name)) return undefined;
+    return program.task(this.#bindings, { ...options, take: (outcome) => void this.#keep(name, outcome) });
+  }
+
+  /** Remembers the value of a variable; undefined if it does not compile. */
+  #keep(name: string, outcome: Outcome | undefined): Held {
+    if (outcome !== undefined) this.#spend(outcome.work);
+    const held = new Held(this.#resultOf(name, outcome));
+    this.#computed.set(name, held);
+    this.#attempt?.computed.push(name);
+    return held;
+  }
+
+  #resultOf(name: string, outcome: Outcome | undefined): Value {
+    const failure = `composited variable "${name}" fails to`;
+    if (outcome === undefined) return new CelError(`${failure} compile: ${this.#variables.get(name)!.error}`);
+    return outcome.error === undefined ? outcome.value : new CelError(`${failure} evaluate: ${outcome.error}`);
+  }
+}
+
+/** What an attempt has computed, to be forgotten if it is left, and how much more it may compute. */
+interface Attempt {
+  room: number;
+  readonly computed: string[];
+}
+
+const options = { costLimit: COST_PER_CALL };
+
+function uncompiled({ error }: CompiledExpression): Evaluated {
+  return { error: `compilation error: ${error}` };
 }

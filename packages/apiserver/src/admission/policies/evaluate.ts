@@ -1,6 +1,6 @@
 import type { Parts } from '@capstan/machinery';
 import { meets } from '../expressions/conditions.ts';
-import { type Bindings, costOfConditions, costOfValidations, Evaluation, OutOfBudget } from '../expressions/evaluation.ts';
+import { type Bindings, costOfConditions, costOfValidations, type Evaluated, Evaluation, OutOfBudget } from '../expressions/evaluation.ts';
 import type { Policy, Validation } from './policy.ts';
 
 /** A failed validation of a policy. */
@@ -26,7 +26,7 @@ const mostFailures = 100;
 /** Evaluates a policy for one request and one parameter object, in parts. Errors in expressions are handled by the failure policy. */
 export function* evaluatePolicy(policy: Policy, bindings: Bindings): Parts<Findings> {
   if (policy.conditions.length > 0) {
-    const result = meets(policy.conditions, new Evaluation(bindings, policy.variables, costOfConditions));
+    const result = yield* meets(policy.conditions, new Evaluation(bindings, policy.variables, costOfConditions));
     if (result.error !== undefined) return mistake(policy, result.error);
     if (!result.met) return nothing;
     yield;
@@ -35,7 +35,8 @@ export function* evaluatePolicy(policy: Policy, bindings: Bindings): Parts<Findi
     const evaluation = new Evaluation(bindings, policy.variables, costOfValidations);
     const failures: Finding[] = [];
     for (const [index, validation] of policy.validations.entries()) {
-      const finding = check(policy, validation, { evaluation, index });
+      const result = evaluation.attempt(validation.check) ?? (yield* evaluation.inParts(validation.check));
+      const finding = result.value === true ? undefined : yield* findingOf(result, policy, { validation, evaluation, index });
       if (finding !== undefined && failures.length < mostFailures) failures.push(finding);
       if (evaluation.endsPart()) yield;
     }
@@ -51,19 +52,17 @@ function mistake({ failurePolicy }: Policy, message: string): Findings {
   return failurePolicy === 'Ignore' ? nothing : { ...nothing, failures: [{ message, reason: 'Invalid', index: 0 }] };
 }
 
-function check(
+function* findingOf(
+  result: Evaluated,
   { failurePolicy }: Policy,
-  validation: Validation,
-  { evaluation, index }: { evaluation: Evaluation; index: number },
-): Finding | undefined {
-  const result = evaluation.evaluate(validation.check);
+  { validation, evaluation, index }: { validation: Validation; evaluation: Evaluation; index: number },
+): Parts<Finding | undefined> {
   if (result.error !== undefined) return failurePolicy === 'Ignore' ? undefined : { message: result.error, reason: 'Invalid', index };
-  if (result.value === true) return undefined;
-  return { message: messageOf(validation, evaluation), reason: validation.reason, index };
+  return { message: yield* messageOf(validation, evaluation), reason: validation.reason, index };
 }
 
-function messageOf({ message, messageExpression, check: { source } }: Validation, evaluation: Evaluation): string {
-  const computed = messageExpression === undefined ? undefined : evaluation.evaluate(messageExpression).value;
+function* messageOf({ message, messageExpression, check: { source } }: Validation, evaluation: Evaluation): Parts<string> {
+  const computed = messageExpression === undefined ? undefined : (yield* evaluation.evaluate(messageExpression)).value;
   const text = typeof computed === 'string' ? computed.trim() : '';
   if (text !== '' && !text.includes('\n') && Buffer.byteLength(text) <= longestMessage) return text;
   return message || `failed expression: ${source.trim()}`;
@@ -75,7 +74,7 @@ function* annotate(policy: Policy, bindings: Bindings): Parts<Pick<Findings, 'an
   if (policy.auditAnnotations.length === 0) return { annotations, annotationErrors };
   const evaluation = new Evaluation(bindings, policy.variables, costOfValidations);
   for (const { key, value } of policy.auditAnnotations) {
-    const result = evaluation.evaluate(value);
+    const result = yield* evaluation.evaluate(value);
     if (evaluation.endsPart()) yield;
     if (result.error !== undefined) {
       if (policy.failurePolicy === 'Fail') annotationErrors.push(result.error);

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type KubeObject,
   mergeConfiguration,
+  type Parts,
   patchedObject,
   StatusError,
   status,
@@ -27,19 +28,20 @@ export class FailedMutation extends Error {
  * The object after a mutation; the same object if nothing changed. Throws a `FailedMutation`, or a `StatusError` if the result does not
  * match its kind, which the failure policy cannot ignore.
  */
-export function mutated(
+export function* mutated(
   { type, patch }: Mutation,
   object: KubeObject,
   { evaluation, form }: { evaluation: Evaluation; form: Form },
-): KubeObject {
+): Parts<KubeObject> {
   if (patch.program === undefined) throw new FailedMutation(patch.error);
-  const value = evaluated(evaluation, patch);
+  const value = yield* evaluated(evaluation, patch);
+  yield;
   return type === 'JSONPatch' ? patched(operationsOf(value), object, form) : configured(configurationOf(value), object, form);
 }
 
-function evaluated(evaluation: Evaluation, patch: Mutation['patch']): Value {
+function* evaluated(evaluation: Evaluation, patch: Mutation['patch']): Parts<Value> {
   try {
-    const { value, error } = evaluation.evaluate(patch);
+    const { value, error } = yield* evaluation.evaluate(patch);
     if (error !== undefined) throw new FailedMutation(error);
     return value;
   } catch (error) {

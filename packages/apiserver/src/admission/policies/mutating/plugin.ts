@@ -1,5 +1,6 @@
 import { type KubeObject, type Parts, StatusError, sameJson } from '@capstan/machinery';
-import { settled, settledInParts } from '../../../authz/settled.ts';
+import type { Authorizer } from '../../../authz/attributes.ts';
+import { settledInParts } from '../../../authz/settled.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../../registry/admission.ts';
 import type { Pace } from '../../../registry/pace.ts';
 import { Rounds } from '../../../registry/reinvocation.ts';
@@ -120,8 +121,7 @@ class MutatingRound {
     if (pausing !== undefined) await pausing;
     const view = await viewOf(this.#request, resource);
     if (policy.conditions.length > 0) {
-      this.#options.quarantine.mark(policy.evaluated);
-      const result = await settled(this.#options.authorizer, (authorizer) =>
+      const result = await this.#settled(policy, (authorizer) =>
         meets(policy.conditions, new Evaluation(bindingsOf(view, authorizer, param), policy.variables, costOfConditions)),
       );
       if (result.error !== undefined) this.#deny(result.error, invocation);
@@ -134,10 +134,8 @@ class MutatingRound {
   }
 
   async #change(invocation: Invocation, view: View): Promise<boolean> {
-    const { object: next, failures } = await settledInParts<Mutated>(
-      this.#options.authorizer,
-      async (parts) => this.#pace.run(this.#options.quarantine.watch(invocation.policy.evaluated, parts)),
-      (authorizer) => this.#mutated(invocation, view, bindingsOf(view, authorizer, invocation.param)),
+    const { object: next, failures } = await this.#settled(invocation.policy, (authorizer) =>
+      this.#mutated(invocation, view, bindingsOf(view, authorizer, invocation.param)),
     );
     for (const why of failures) this.#deny(why, invocation);
     if (next !== view.object && !sameJson(next, view.object)) {
@@ -145,6 +143,11 @@ class MutatingRound {
       this.#rounds.changed();
     }
     return failures.length < invocation.policy.mutations.length;
+  }
+
+  #settled<Result>({ evaluated }: MutatingPolicy, work: (authorizer: Authorizer) => Parts<Result>): Promise<Result> {
+    const { authorizer, quarantine } = this.#options;
+    return settledInParts(authorizer, async (parts) => this.#pace.run(quarantine.watch(evaluated, parts)), work);
   }
 
   /** Applies the mutations in order, each to the result of the previous one. A failed mutation changes nothing. */
@@ -155,7 +158,7 @@ class MutatingRound {
     for (const mutation of policy.mutations) {
       try {
         const seen = current === view.object ? bindings : { ...bindings, object: current as never };
-        current = mutated(mutation, current, { evaluation: new Evaluation(seen, policy.variables, costOfValidations), form });
+        current = yield* mutated(mutation, current, { evaluation: new Evaluation(seen, policy.variables, costOfValidations), form });
       } catch (error) {
         if (!(error instanceof FailedMutation)) throw error;
         failures.push(error.message);
