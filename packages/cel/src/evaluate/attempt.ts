@@ -23,9 +23,9 @@ export function leaveAttempt(): void {
   if (isAttempting) throw needsParts;
 }
 
-/** Runs an attempt; undefined if it was left. */
+/** Runs an attempt; undefined if it was left. An attempt within another one ends that, too. */
 export function attempting<Result>(work: () => Result): Result | undefined {
-  const isInner = isAttempting;
+  if (isAttempting) return work();
   isAttempting = true;
   try {
     return work();
@@ -33,7 +33,7 @@ export function attempting<Result>(work: () => Result): Result | undefined {
     if (error === needsParts) return undefined;
     throw error;
   } finally {
-    isAttempting = isInner;
+    isAttempting = false;
   }
 }
 

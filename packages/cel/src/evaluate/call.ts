@@ -11,7 +11,7 @@ import { printValue } from '../value/print.ts';
 import { CelError, isError, ListValue, MapValue, noSuchOverload, Optional, type Value } from '../value/value.ts';
 import { isAttribute, isDiscounted } from './attribute.ts';
 import type { Compiler } from './compile.ts';
-import { computeField } from './lazy.ts';
+import { taskBefore } from './lazy.ts';
 import { type Code, isLong, partsOf, type Run } from './run.ts';
 
 /** Compiles a function call: evaluates the arguments, chooses the matching overload, and charges the cost of the call. */
@@ -228,7 +228,8 @@ function compileIndex(
           if (isError(one)) return one;
           const other = yield* partsOf(index, run);
           if (isError(other)) return other;
-          yield* computeField(one, other);
+          const task = taskBefore(one, other);
+          if (task !== undefined) yield task;
           return pick(run, one, other);
         }
       : undefined,

@@ -13,7 +13,7 @@ import { isAttribute } from './attribute.ts';
 import { compileCall } from './call.ts';
 import { compileComprehension } from './comprehension.ts';
 import { constantConversion, constantList, constantMap } from './constant.ts';
-import { computeField } from './lazy.ts';
+import { taskBefore } from './lazy.ts';
 import { compileConditional, compileLogic } from './logic.ts';
 import { compileMembership } from './membership.ts';
 import { type Code, isLong, partsOf, type Run, short } from './run.ts';
@@ -140,7 +140,8 @@ export class Compiler {
         isLong(operand) || this.mayBeLazy(expression.operand)
           ? function* (run) {
               const container = yield* partsOf(operand, run);
-              yield* computeField(container, field);
+              const task = taskBefore(container, field);
+              if (task !== undefined) yield task;
               return read(run, container);
             }
           : undefined,
@@ -210,7 +211,8 @@ export class Compiler {
               const container = yield* partsOf(operand, run);
               if (isError(container)) return container;
               const name = field.step(run);
-              yield* computeField(container, name);
+              const task = taskBefore(container, name);
+              if (task !== undefined) yield task;
               return pick(run, container, name);
             }
           : undefined,

@@ -1,6 +1,6 @@
 import { JsonStruct } from '../value/json.ts';
 import { Optional, type Value } from '../value/value.ts';
-import type { Flow, Task } from './task.ts';
+import type { Task } from './task.ts';
 
 /** How to compute a field of an object, once. */
 export interface Computation {
@@ -25,10 +25,8 @@ export class LazyFields {
   }
 }
 
-/** Computes in parts what an expression is about to read. */
-export function* computeField(container: Value, field: Value): Flow<void> {
+/** What must be done before an expression reads a field; undefined if it can be read at once. */
+export function taskBefore(container: Value, field: Value): Task | undefined {
   const inner = container instanceof Optional ? container.value : container;
-  if (!(inner instanceof JsonStruct) || typeof field !== 'string') return;
-  const task = LazyFields.task(inner.json, field);
-  if (task !== undefined) yield task;
+  return inner instanceof JsonStruct && typeof field === 'string' ? LazyFields.task(inner.json, field) : undefined;
 }

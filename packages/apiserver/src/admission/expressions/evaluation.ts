@@ -32,23 +32,28 @@ export class OutOfBudget extends Error {
 const workPerPart = 20_000;
 /** Variables of this size together are computed in an attempt; each counts a little more, because it takes an evaluation of its own. */
 const mostAtOnce = 5_000;
-const sizeOfVariable = 50;
+const sizeOfVariable = 200;
 
 export type Bindings = Readonly<Record<string, Binding>>;
+
+/** The values of no variables. */
+const nothing = new Map<string, never>();
 
 /** Evaluates the expressions of one policy for one request. */
 export class Evaluation {
   readonly #bindings: Bindings;
   readonly #variables: ReadonlyMap<string, CompiledExpression>;
-  readonly #computed = new Map<string, Held>();
-  /** Undefined while nothing is attempted. */
-  #attempt: Attempt | undefined;
+  readonly #computed: Map<string, Held>;
+  /** What the latest attempt has computed, to be forgotten if it is left, and how much more it may compute. */
+  readonly #attempted: string[] = [];
+  #room = 0;
   #left: number;
   #workInPart = 0;
 
   constructor(bindings: Bindings, variables: ReadonlyMap<string, CompiledExpression>, budget: number) {
     this.#left = budget;
     this.#variables = variables;
+    this.#computed = variables.size === 0 ? nothing : new Map();
     this.#bindings = variables.size === 0 ? bindings : { ...bindings, variables: this.#lazily() };
   }
 
@@ -62,16 +67,16 @@ export class Evaluation {
     const { program } = expression;
     if (program === undefined) return uncompiled(expression);
     const left = this.#left;
-    const attempt: Attempt = { room: mostAtOnce, computed: [] };
-    this.#attempt = attempt;
+    this.#room = mostAtOnce;
+    this.#attempted.length = 0;
     let outcome: Outcome | undefined;
     try {
       outcome = program.attempt(this.#bindings, options);
     } finally {
-      this.#attempt = undefined;
+      this.#room = 0;
     }
     if (outcome !== undefined) return this.#take(expression, outcome);
-    for (const name of attempt.computed) this.#computed.delete(name);
+    for (const name of this.#attempted) this.#computed.delete(name);
     this.#left = left;
     return undefined;
   }
@@ -117,12 +122,10 @@ export class Evaluation {
     return this.#keep(name, soon ?? program.evaluate(this.#bindings, options));
   }
 
-  /** Whether another variable may be computed in an attempt. */
+  /** Whether another variable may be computed in this attempt, if there is one. */
   #isSoon({ size }: Program): boolean {
-    const attempt = this.#attempt;
-    if (attempt === undefined) return false;
-    attempt.room -= sizeOfVariable + size;
-    return attempt.room >= 0;
+    this.#room -= sizeOfVariable + size;
+    return this.#room >= 0;
   }
 
   #taskOf(name: string): Task | undefined {
@@ -136,7 +139,7 @@ export class Evaluation {
     if (outcome !== undefined) this.#spend(outcome.work);
     const held = new Held(this.#resultOf(name, outcome));
     this.#computed.set(name, held);
-    this.#attempt?.computed.push(name);
+    this.#attempted.push(name);
     return held;
   }
 
@@ -145,12 +148,6 @@ export class Evaluation {
     if (outcome === undefined) return new CelError(`${failure} compile: ${this.#variables.get(name)!.error}`);
     return outcome.error === undefined ? outcome.value : new CelError(`${failure} evaluate: ${outcome.error}`);
   }
-}
-
-/** What an attempt has computed, to be forgotten if it is left, and how much more it may compute. */
-interface Attempt {
-  room: number;
-  readonly computed: string[];
 }
 
 const options = { costLimit: COST_PER_CALL };
