@@ -64,6 +64,11 @@ describe('long evaluations yield', () => {
     ['in a binding', 'optional.of(1).optMap(x, o.many.all(a, a + x > 0)).value()'],
     ['in a member', 'o.many.filter(a, a < 7).size() in [7, 8]'],
     ['in a search', '60000 in o.many || true'],
+    ['in a search from the start', 'o.many.indexOf(59999) == 59999'],
+    ['in a search from the end', 'o.many.lastIndexOf(0) == 0'],
+    ['in a search for a list', `[${shared(14)}.map(x, x), ${shared(14)}].lastIndexOf(${shared(14)}) == 1`],
+    ['in a comparison of sets', 'sets.contains(o.many, [60000, 1]) || sets.intersects([60000, 1], o.many)'],
+    ['in a comparison of equal sets', 'sets.equivalent(o.many, [60000]) || true'],
     ['in a comparison of lists', `${shared(15)} == ${shared(15)}`],
     ['in a comparison of maps', `{'k': ${shared(15)}} == {'k': ${shared(15)}}`],
     ['in a comparison in a loop', `['x'].all(x, ${shared(15)} == ${shared(15)})`],
@@ -72,6 +77,12 @@ describe('long evaluations yield', () => {
     expect(bothWays(program, { o })).toMatchObject({ value: true });
     expect(partsIn(program.evaluateInParts({ o }))).toBeGreaterThan(0);
     expect(program.attempt({ o })).toBeUndefined();
+  });
+
+  test.each(['sum() == 1799970000', 'max() == 59999', 'min() == 0', 'isSorted()'])('in %s', (call) => {
+    const program = programOf(`list.${call}`, new Map([['list', declare.list(declare.int)]]));
+    expect(bothWays(program, { list: o.many })).toMatchObject({ value: true });
+    expect(partsIn(program.evaluateInParts({ list: o.many }))).toBeGreaterThan(3);
   });
 
   test('and each part takes few steps', () => {

@@ -1,4 +1,4 @@
-import { spend } from '@capstan/machinery';
+import { type Parts, spend, spentPart } from '@capstan/machinery';
 import { countCharacters } from '../syntax/source.ts';
 import { ListValue, MapValue, OpaqueValue, Optional, type Value } from '../value/value.ts';
 import { AUTHORIZATION, LIST_COST, PATTERN, STRUCT_COST, TRAVERSAL } from './constants.ts';
@@ -31,6 +31,28 @@ function traversal(value: Value): number {
     return cost;
   }
   return 1;
+}
+
+/** The same in parts. */
+function* traversalInParts(value: Value): Parts<number> {
+  if (!(value instanceof ListValue) && !(value instanceof MapValue)) return traversal(value);
+  spend(1);
+  let cost = 0;
+  for (const part of partsOfContainer(value)) {
+    if (spentPart(1)) yield;
+    cost += part instanceof ListValue || part instanceof MapValue ? yield* traversalInParts(part) : traversal(part);
+  }
+  return cost;
+}
+
+function* partsOfContainer(value: ListValue | MapValue): Iterable<Value> {
+  if (value instanceof ListValue) for (let index = 0; index < value.size; index++) yield value.at(index);
+  else {
+    for (const key of value.keys()) {
+      yield key;
+      yield value.find(key)!;
+    }
+  }
 }
 
 const ofText =
@@ -82,10 +104,12 @@ const sets =
   ([left, right]) =>
     1 + Math.trunc(sizeOf(left) * sizeOf(right) * factor);
 
+const traversing = 'isSorted sum max min indexOf lastIndexOf';
+
 const named: readonly (readonly [names: string, cost: CallCost])[] = [
   ['check', () => AUTHORIZATION],
   ['fieldSelector labelSelector', selector],
-  ['isSorted sum max min indexOf lastIndexOf', ([list]) => traversal(list!)],
+  [traversing, ([list]) => traversal(list!)],
   ['url lowerAscii upperAscii substring trim jsonpatch.escapeKey cidr isIP isCIDR quantity isQuantity semver isSemver', ofText(1)],
   ['replace split ip.isCanonical', ofText(2)],
   ['join', (_args, _overload, result) => Math.ceil(sizeOf(result) * 2 * TRAVERSAL)],
@@ -120,4 +144,11 @@ const costs = new Map<string, CallCost>(named.flatMap(([names, cost]) => names.s
 /** The cost function for calls of a function; undefined for calls that always cost one. */
 export function callCost(name: string): CallCost | undefined {
   return costs.get(name);
+}
+
+const traversed = new Set(traversing.split(' '));
+
+/** The same in parts; undefined if computing the cost never takes long. */
+export function callCostInParts(name: string): ((args: readonly Value[]) => Parts<number>) | undefined {
+  return traversed.has(name) ? ([list]) => traversalInParts(list!) : undefined;
 }

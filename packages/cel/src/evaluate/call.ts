@@ -1,5 +1,5 @@
 import { patternSteps, spend, spendText } from '@capstan/machinery';
-import { callCost } from '../cost/runtime.ts';
+import { callCost, callCostInParts } from '../cost/runtime.ts';
 import { accepts, type Overload } from '../library/function.ts';
 import { elementAt, entryAt } from '../library/operators.ts';
 import { optionalElement } from '../library/optional.ts';
@@ -13,6 +13,7 @@ import { isAttribute, isDiscounted } from './attribute.ts';
 import type { Compiler } from './compile.ts';
 import { taskBefore } from './lazy.ts';
 import { type Code, isLong, partsOf, type Run } from './run.ts';
+import type { Flow } from './task.ts';
 
 /** Compiles a function call: evaluates the arguments, chooses the matching overload, and charges the cost of the call. */
 export function compileCall(compiler: Compiler, expression: Call): Code {
@@ -33,7 +34,7 @@ export function compileCall(compiler: Compiler, expression: Call): Code {
     return compileIndex(args as [Code, Code], written, { isOptional: name === '_[?_]', mayBeLong });
   }
   if (patternFunctions.has(name)) args.push(...withPatternSteps(args.splice(0), written));
-  return compileArguments(args, chooser(overloads, written), { cost: callCost(name), overloads });
+  return compileArguments(args, chooser(overloads, written), { cost: callCost(name), costInParts: callCostInParts(name), overloads });
 }
 
 const patternFunctions: ReadonlySet<string> = new Set(['matches', 'find', 'findAll']);
@@ -83,16 +84,19 @@ function spendArgument(value: Value): void {
   else if (value instanceof ListValue) spend(value.size);
 }
 
+interface CallParts {
+  readonly cost: Cost;
+  readonly costInParts: ReturnType<typeof callCostInParts>;
+  readonly overloads: readonly Overload[];
+}
+
 /** Evaluates all arguments, even after an error; a call that fails this way is charged all the same. */
-function compileArguments(
-  args: readonly Code[],
-  choose: Chooser,
-  { cost, overloads }: { cost: Cost; overloads: readonly Overload[] },
-): Code {
+function compileArguments(args: readonly Code[], choose: Chooser, { cost, costInParts, overloads }: CallParts): Code {
   const steps = args.map(({ step }) => step);
-  const fail = (run: Run, values: readonly Value[], failed: CelError): CelError => {
-    run.charge(cost === undefined ? 1 : cost(values, overloads[0]?.id ?? '', failed));
-    return failed;
+  const id = overloads[0]?.id ?? '';
+  const charge = (run: Run, values: readonly Value[], { id, result }: { id: string; result: Value }): void => {
+    if (typeof result === 'string') spendText(result.length);
+    run.charge(cost === undefined ? 1 : cost(values, id, result));
   };
   const chosenFor = (run: Run, values: readonly Value[]): Overload | undefined => {
     const chosen = choose(values);
@@ -100,10 +104,10 @@ function compileArguments(
     else for (const value of values) spendArgument(value);
     return chosen;
   };
-  const finish = (run: Run, values: readonly Value[], { id, result }: { id: string; result: Value }): Value => {
-    if (typeof result === 'string') spendText(result.length);
-    run.charge(cost === undefined ? 1 : cost(values, id, result));
-    return result;
+  const chargeInParts = function* (run: Run, values: readonly Value[], made: { id: string; result: Value }): Flow<void> {
+    if (costInParts === undefined) return charge(run, values, made);
+    if (typeof made.result === 'string') spendText(made.result.length);
+    run.charge(yield* costInParts(values));
   };
   return {
     step(run) {
@@ -114,10 +118,11 @@ function compileArguments(
         if (isError(value)) failed ??= value;
         values.push(value);
       }
-      if (failed !== undefined) return fail(run, values, failed);
-      const chosen = chosenFor(run, values);
-      if (chosen === undefined) return noSuchOverload;
-      return finish(run, values, { id: chosen.id, result: chosen.call(...values) });
+      const chosen = failed === undefined ? chosenFor(run, values) : undefined;
+      if (failed === undefined && chosen === undefined) return noSuchOverload;
+      const result = failed ?? chosen!.call(...values);
+      charge(run, values, { id: chosen?.id ?? id, result });
+      return result;
     },
     inParts:
       args.some(isLong) || overloads.some(({ inParts }) => inParts !== undefined)
@@ -125,11 +130,11 @@ function compileArguments(
             const values: Value[] = [];
             for (const argument of args) values.push(yield* partsOf(argument, run));
             const failed = values.find(isError);
-            if (failed !== undefined) return fail(run, values, failed);
-            const chosen = chosenFor(run, values);
-            if (chosen === undefined) return noSuchOverload;
-            const result = chosen.inParts === undefined ? chosen.call(...values) : yield* chosen.inParts(...values);
-            return finish(run, values, { id: chosen.id, result });
+            const chosen = failed === undefined ? chosenFor(run, values) : undefined;
+            if (failed === undefined && chosen === undefined) return noSuchOverload;
+            const result = failed ?? (chosen!.inParts === undefined ? chosen!.call(...values) : yield* chosen!.inParts(...values));
+            yield* chargeInParts(run, values, { id: chosen?.id ?? id, result });
+            return result;
           }
         : undefined,
   };

@@ -48,11 +48,6 @@ export function isLong({ inParts }: Code): boolean {
 }
 
 /** Evaluates in parts what may take long, and anything else at once. */
-export function partsOf({ step, inParts }: Code, run: Run): Flow {
-  return inParts === undefined ? atOnce(step(run)) : inParts(run);
-}
-
-// biome-ignore lint/correctness/useYield: a flow without parts
-function* atOnce(value: Value): Flow {
-  return value;
+export function* partsOf({ step, inParts }: Code, run: Run): Flow {
+  return inParts === undefined ? step(run) : yield* inParts(run);
 }

@@ -1,12 +1,13 @@
-import { spend } from '@capstan/machinery';
+import { type Parts, spend, spentPart } from '@capstan/machinery';
 import { BOOL, BYTES, DOUBLE, DURATION, DYN, INT, listOf, mapOf, parameter, STRING, TIMESTAMP, type Type, UINT } from '../types/type.ts';
 import { ArrayList, elementsOf } from '../value/collections.ts';
 import { compareValues } from '../value/compare.ts';
+import { indexInParts, lastIndexInParts, listContainsInParts } from '../value/equal-in-parts.ts';
 import { equalValues, listContains } from '../value/equality.ts';
 import type { Int } from '../value/integer.ts';
 import { typeNameOf } from '../value/type-name.ts';
 import { CelError, Double, Duration, isError, ListValue, noSuchOverload, Uint, type Value } from '../value/value.ts';
-import { type FunctionEntry, member, type Overload, overload } from './function.ts';
+import { type FunctionEntry, long, member, type Overload, overload } from './function.ts';
 import { insertEntries, insertEntry } from './map-insert.ts';
 import { operators } from './operators.ts';
 
@@ -31,14 +32,46 @@ const summable: readonly (readonly [string, Type, Value])[] = [
   ['duration', DURATION, new Duration(0n)],
 ];
 
-function isSorted(list: ListValue): Value {
-  for (let index = 1; index < list.size; index++) {
+/** Goes through a list, element by element. */
+interface Pass {
+  /** Any result but undefined is the outcome. */
+  readonly take: (index: number) => Value | undefined;
+  /** The outcome after the last element. */
+  readonly end: () => Value;
+}
+
+type Begin = (list: ListValue) => Pass;
+
+/** A function that goes through its list, at once or in parts. */
+function passing(made: (call: (list: ListValue) => Value) => Overload, begin: Begin): Overload {
+  const atOnce = (list: ListValue): Value => {
+    const { take, end } = begin(list);
+    for (let index = 0; index < list.size; index++) {
+      const outcome = take(index);
+      if (outcome !== undefined) return outcome;
+    }
+    return end();
+  };
+  return long(made(atOnce), function* (list: ListValue) {
+    const { take, end } = begin(list);
+    for (let index = 0; index < list.size; index++) {
+      if (spentPart(1)) yield;
+      const outcome = take(index);
+      if (outcome !== undefined) return outcome;
+    }
+    return end();
+  });
+}
+
+const isSorted: Begin = (list) => ({
+  take(index) {
+    if (index === 0) return undefined;
     const order = compareValues(list.at(index - 1), list.at(index));
     if (typeof order !== 'number') return order;
-    if (order > 0) return false;
-  }
-  return true;
-}
+    return order > 0 ? false : undefined;
+  },
+  end: () => true,
+});
 
 const additions = new Map(operators.find(([name]) => name === '_+_')![1].map((add) => [add.id, add]));
 const additionIds = new Map([
@@ -48,30 +81,38 @@ const additionIds = new Map([
   ['duration', 'add_duration_duration'],
 ]);
 
-function sum(name: string, zero: Value): (list: ListValue) => Value {
+function sum(name: string, zero: Value): Begin {
   const add = additions.get(additionIds.get(name)!)!;
   return (list) => {
     let total = zero;
-    for (let index = 0; index < list.size && !isError(total); index++) {
-      const element = list.at(index);
-      total = isError(element) ? element : add.call(total, element);
-    }
-    return total;
+    return {
+      take(index) {
+        const element = list.at(index);
+        total = isError(element) ? element : add.call(total, element);
+        return isError(total) ? total : undefined;
+      },
+      end: () => total,
+    };
   };
 }
 
-function extreme(name: 'min' | 'max'): (list: ListValue) => Value {
+function extreme(name: 'min' | 'max'): Begin {
   const sign = name === 'min' ? 1 : -1;
   return (list) => {
-    if (list.size === 0) return new CelError(`${name} called on empty list`);
-    let best = list.at(0);
-    for (let index = 1; index < list.size; index++) {
-      const element = list.at(index);
-      const order = compareValues(best, element);
-      if (typeof order !== 'number') return order;
-      if (order * sign > 0) best = element;
-    }
-    return best;
+    let best: Value = new CelError(`${name} called on empty list`);
+    return {
+      take(index) {
+        const element = list.at(index);
+        if (index === 0) best = element;
+        else {
+          const order = compareValues(best, element);
+          if (typeof order !== 'number') return order;
+          if (order * sign > 0) best = element;
+        }
+        return undefined;
+      },
+      end: () => best,
+    };
   };
 }
 
@@ -148,8 +189,18 @@ function containsAll(list: ListValue, part: ListValue): boolean {
   return elementsOf(part).every((element) => listContains(list, element));
 }
 
+function* containsAllInParts(list: ListValue, part: ListValue): Parts<boolean> {
+  for (const element of elementsOf(part)) if (!(yield* listContainsInParts(list, element))) return false;
+  return true;
+}
+
 function intersects(one: ListValue, other: ListValue): boolean {
   return elementsOf(one).some((element) => listContains(other, element));
+}
+
+function* intersectsInParts(one: ListValue, other: ListValue): Parts<boolean> {
+  for (const element of elementsOf(one)) if (yield* listContainsInParts(other, element)) return true;
+  return false;
 }
 
 const forComparable = (make: (name: string, type: Type) => Overload): Overload[] => comparable.map(([name, type]) => make(name, type));
@@ -163,25 +214,38 @@ const K = parameter('K');
 const V = parameter('V');
 
 export const lists: readonly FunctionEntry[] = [
-  ['isSorted', forComparable((name, type) => member(`list_${name}_is_sorted_bool`, [listOf(type)], BOOL, isSorted))],
-  ['sum', summable.map(([name, type, zero]) => member(`list_${name}_sum_${name}`, [listOf(type)], type, sum(name, zero)))],
-  ['max', forComparable((name, type) => member(`list_${name}_max_${name}`, [listOf(type)], type, extreme('max')))],
-  ['min', forComparable((name, type) => member(`list_${name}_min_${name}`, [listOf(type)], type, extreme('min')))],
-  ['indexOf', [member('list_a_index_of_int', [listT, T], INT, indexOf)]],
-  ['lastIndexOf', [member('list_a_last_index_of_int', [listT, T], INT, lastIndexOf)]],
-  ['sets.contains', [overload('list_sets_contains_list', [listT, listT], BOOL, containsAll)]],
+  [
+    'isSorted',
+    forComparable((name, type) => passing((call) => member(`list_${name}_is_sorted_bool`, [listOf(type)], BOOL, call), isSorted)),
+  ],
+  [
+    'sum',
+    summable.map(([name, type, zero]) =>
+      passing((call) => member(`list_${name}_sum_${name}`, [listOf(type)], type, call), sum(name, zero)),
+    ),
+  ],
+  ['max', forComparable((name, type) => passing((call) => member(`list_${name}_max_${name}`, [listOf(type)], type, call), extreme('max')))],
+  ['min', forComparable((name, type) => passing((call) => member(`list_${name}_min_${name}`, [listOf(type)], type, call), extreme('min')))],
+  ['indexOf', [long(member('list_a_index_of_int', [listT, T], INT, indexOf), indexInParts)]],
+  ['lastIndexOf', [long(member('list_a_last_index_of_int', [listT, T], INT, lastIndexOf), lastIndexInParts)]],
+  ['sets.contains', [long(overload('list_sets_contains_list', [listT, listT], BOOL, containsAll), containsAllInParts)]],
   [
     'sets.equivalent',
     [
-      overload(
-        'list_sets_equivalent_list',
-        [listT, listT],
-        BOOL,
-        (one: ListValue, other: ListValue) => containsAll(one, other) && containsAll(other, one),
+      long(
+        overload(
+          'list_sets_equivalent_list',
+          [listT, listT],
+          BOOL,
+          (one: ListValue, other: ListValue) => containsAll(one, other) && containsAll(other, one),
+        ),
+        function* (one: ListValue, other: ListValue) {
+          return (yield* containsAllInParts(one, other)) && (yield* containsAllInParts(other, one));
+        },
       ),
     ],
   ],
-  ['sets.intersects', [overload('list_sets_intersects_list', [listT, listT], BOOL, intersects)]],
+  ['sets.intersects', [long(overload('list_sets_intersects_list', [listT, listT], BOOL, intersects), intersectsInParts)]],
   [
     'cel.@mapInsert',
     [

@@ -18,17 +18,24 @@ export function* equalInParts(one: Value, other: Value): Parts<boolean | CelErro
   return equal;
 }
 
+/** Whether a value consists of others. */
+export function isOpen(value: Value): value is ListValue | MapValue | Optional {
+  return value instanceof ListValue || value instanceof MapValue || value instanceof Optional;
+}
+
+function areOpen(one: Value, other: Value): boolean {
+  if (one instanceof ListValue) return other instanceof ListValue;
+  if (one instanceof MapValue) return other instanceof MapValue;
+  return one instanceof Optional && other instanceof Optional;
+}
+
 /** Compares two values at once, but leaves what is in lists and maps open. */
 function compare(one: Value, other: Value, open: Pairs[]): boolean | CelError {
-  const isOpen =
-    (one instanceof ListValue && other instanceof ListValue) ||
-    (one instanceof MapValue && other instanceof MapValue) ||
-    (one instanceof Optional && other instanceof Optional);
-  if (!isOpen) return equalValues(one, other);
+  if (!areOpen(one, other)) return equalValues(one, other);
   spend(1);
   if (one === other) return true;
   if (one instanceof Optional) return compareOptionals(one, other as Optional, open);
-  const pairs = one.pairs(other as ListValue & MapValue);
+  const pairs = (one as ListValue | MapValue).pairs(other as ListValue & MapValue);
   if (typeof pairs === 'boolean') return pairs;
   open.push(pairs);
   return true;
@@ -46,10 +53,19 @@ export function* listContainsInParts(list: ListValue, value: Value): Parts<boole
 /** The index of the first element that equals the value; -1 if none does. */
 export function* indexInParts(list: ListValue, value: Value): Parts<number> {
   for (let index = 0; index < list.size; index++) {
-    if (spentPart()) yield;
+    if (spentPart(1)) yield;
     const element = list.at(index);
-    const equal = typeof element === 'object' && element !== null ? yield* equalInParts(element, value) : equalValues(element, value);
-    if (equal === true) return index;
+    if ((isOpen(element) ? yield* equalInParts(element, value) : equalValues(element, value)) === true) return index;
+  }
+  return -1;
+}
+
+/** The index of the last element that equals the value; -1 if none does. */
+export function* lastIndexInParts(list: ListValue, value: Value): Parts<number> {
+  for (let index = list.size - 1; index >= 0; index--) {
+    if (spentPart(1)) yield;
+    const element = list.at(index);
+    if ((isOpen(element) ? yield* equalInParts(element, value) : equalValues(element, value)) === true) return index;
   }
   return -1;
 }
