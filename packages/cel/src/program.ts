@@ -6,10 +6,10 @@ import { checkLiterals } from './check/literals.ts';
 import { estimateCost } from './cost/estimate.ts';
 import type { Range } from './cost/range.ts';
 import { type CompileError, ErrorList } from './errors.ts';
-import { attempting, stepsOfAttempt } from './evaluate/attempt.ts';
+import { attempting, leaveAttempt, stepsOfAttempt } from './evaluate/attempt.ts';
 import { Compiler } from './evaluate/compile.ts';
 import { instantiationError } from './evaluate/constant.ts';
-import { type Code, CostLimitExceeded, partsOf, Run } from './evaluate/run.ts';
+import { type Code, CostLimitExceeded, Run } from './evaluate/run.ts';
 import { type Flow, perform, Task } from './evaluate/task.ts';
 import type { FunctionTable } from './library/function.ts';
 import { kubernetesTypeNames, newFunctions, patchFunctions, storedFunctions } from './library/kubernetes.ts';
@@ -198,7 +198,8 @@ export class Program {
     let value: Value | Stopped;
     try {
       this.#bind(run, bindings);
-      value = yield* partsOf(this.#code, run);
+      const { step, inParts } = this.#code;
+      value = inParts === undefined ? step(run) : yield* inParts(run);
     } catch (error) {
       value = stoppedBy(error);
     }
@@ -221,9 +222,10 @@ function outcomeOf(run: Run, value: Value | Stopped): Outcome {
 function stoppedBy(error: unknown): Stopped {
   if (error instanceof CostLimitExceeded) return new Stopped(error.message, true);
   if (error instanceof OutOfSteps) return new Stopped(new CostLimitExceeded().message, true);
-  // Strings and the stack have limits of their own, which a hostile expression may reach before the cost limit.
-  if (error instanceof RangeError) return new Stopped(`evaluation failed: ${error.message}`, false);
-  throw error;
+  // Strings and the stack have limits of their own, which a hostile expression may reach before the cost limit. In parts, less of the stack is needed.
+  if (!(error instanceof RangeError)) throw error;
+  leaveAttempt();
+  return new Stopped(`evaluation failed: ${error.message}`, false);
 }
 
 /** The outcome of an evaluation that did not come to its end. */

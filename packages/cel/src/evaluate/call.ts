@@ -13,7 +13,6 @@ import { isAttribute, isDiscounted } from './attribute.ts';
 import type { Compiler } from './compile.ts';
 import { taskBefore } from './lazy.ts';
 import { type Code, isLong, partsOf, type Run } from './run.ts';
-import type { Flow } from './task.ts';
 
 /** Compiles a function call: evaluates the arguments, chooses the matching overload, and charges the cost of the call. */
 export function compileCall(compiler: Compiler, expression: Call): Code {
@@ -104,11 +103,6 @@ function compileArguments(args: readonly Code[], choose: Chooser, { cost, costIn
     else for (const value of values) spendArgument(value);
     return chosen;
   };
-  const chargeInParts = function* (run: Run, values: readonly Value[], made: { id: string; result: Value }): Flow<void> {
-    if (costInParts === undefined) return charge(run, values, made);
-    if (typeof made.result === 'string') spendText(made.result.length);
-    run.charge(yield* costInParts(values));
-  };
   return {
     step(run) {
       const values: Value[] = [];
@@ -128,12 +122,16 @@ function compileArguments(args: readonly Code[], choose: Chooser, { cost, costIn
       args.some(isLong) || overloads.some(({ inParts }) => inParts !== undefined)
         ? function* (run) {
             const values: Value[] = [];
-            for (const argument of args) values.push(yield* partsOf(argument, run));
+            for (const { step, inParts } of args) values.push(inParts === undefined ? step(run) : yield* inParts(run));
             const failed = values.find(isError);
             const chosen = failed === undefined ? chosenFor(run, values) : undefined;
             if (failed === undefined && chosen === undefined) return noSuchOverload;
             const result = failed ?? (chosen!.inParts === undefined ? chosen!.call(...values) : yield* chosen!.inParts(...values));
-            yield* chargeInParts(run, values, { id: chosen?.id ?? id, result });
+            if (costInParts === undefined) charge(run, values, { id: chosen?.id ?? id, result });
+            else {
+              if (typeof result === 'string') spendText(result.length);
+              run.charge(yield* costInParts(values));
+            }
             return result;
           }
         : undefined,

@@ -139,7 +139,7 @@ export class Compiler {
       inParts:
         isLong(operand) || this.mayBeLazy(expression.operand)
           ? function* (run) {
-              const container = yield* partsOf(operand, run);
+              const container = operand.inParts === undefined ? operand.step(run) : yield* operand.inParts(run);
               const task = taskBefore(container, field);
               if (task !== undefined) yield task;
               return read(run, container);
