@@ -65,8 +65,9 @@ export class Task {
   }
 }
 
-/** So many steps are taken before others may run, where tasks are short. */
-const stepsOfShortTasks = 5_000;
+/** So many steps are taken before others may run, where tasks are short; and so many are as long as it takes to begin and end one. */
+const stepsOfShortTasks = 10_000;
+const stepsOfTask = 100;
 
 /** Does a task and all tasks that it needs. */
 export function* perform(root: Task): Parts<void> {
@@ -79,7 +80,7 @@ export function* perform(root: Task): Parts<void> {
     const isPause = needed === undefined && !task.isDone;
     if (needed !== undefined) {
       needed.limitBy(task);
-      steps += needed.size;
+      steps += stepsOfTask + needed.size;
       tasks.push(needed);
     } else if (task.isDone) {
       tasks.pop();

@@ -31,7 +31,7 @@ export class OutOfBudget extends Error {
 /** After so much work, others may run. Expressions whose parts cost nothing count by their size. */
 const workPerPart = 20_000;
 /** Variables of this size together are computed in an attempt; each counts a little more, because it takes an evaluation of its own. */
-const mostAtOnce = 10_000;
+const mostAtOnce = 2_500;
 const sizeOfVariable = 50;
 
 export type Bindings = Readonly<Record<string, Binding>>;
