@@ -38,8 +38,7 @@ export function attempting<Result>(work: () => Result): Result | undefined {
 }
 
 /** The value, if it takes few steps; undefined if it is to be evaluated in parts, as if nothing of it had been evaluated yet. */
-export function attempt({ step, inParts }: Code, run: Run, stepLimit: number): Value | undefined {
-  if (inParts === undefined) return step(run);
+function attempt({ step }: Code, run: Run, stepLimit: number): Value | undefined {
   const { cost } = run;
   const entry = enterLimit(stepLimit);
   let value: Value | undefined;
@@ -57,4 +56,29 @@ export function attempt({ step, inParts }: Code, run: Run, stepLimit: number): V
   spend(-steps);
   run.cost = cost;
   return undefined;
+}
+
+/** Attempts of a loop. Where one was left, the next ones are likely to be left, too; so the more of them are left in a row, the longer no other is made. */
+export class Attempts {
+  readonly #stepLimit: number;
+  #pause = 0;
+  #left = 0;
+
+  /** For a loop whose body has so many subexpressions. */
+  constructor(size: number) {
+    this.#stepLimit = stepsOfAttempt(size);
+  }
+
+  /** The value; undefined if it is to be evaluated in parts. */
+  evaluate(code: Code, run: Run): Value | undefined {
+    if (code.inParts === undefined) return code.step(run);
+    if (this.#left > 0) {
+      this.#left--;
+      return undefined;
+    }
+    const value = attempt(code, run, this.#stepLimit);
+    this.#pause = value === undefined ? this.#pause * 2 + 1 : 0;
+    this.#left = this.#pause;
+    return value;
+  }
 }

@@ -4,7 +4,7 @@ import type { Comprehension } from '../syntax/ast.ts';
 import type { FoldKind } from '../syntax/fold.ts';
 import { typeNameOf } from '../value/type-name.ts';
 import { CelError, isError, ListValue, MapValue, type Value } from '../value/value.ts';
-import { attempt, stepsOfAttempt } from './attempt.ts';
+import { Attempts } from './attempt.ts';
 import type { Compiler } from './compile.ts';
 import { constantOf } from './constant.ts';
 import { ExistsOne, type Fold, ListFold, MapFold, Quantifier } from './fold.ts';
@@ -133,17 +133,17 @@ function walk(run: Run, { filter, transform, cost }: Body, { elements, fold }: W
 
 function* walkInParts(run: Run, { filter, transform, cost, size: uncounted }: Body, { elements, fold }: Walk): Flow<Value | undefined> {
   const { size } = elements;
-  const limit = stepsOfAttempt(uncounted);
+  const attempts = new Attempts(uncounted);
   for (let index = 0; index < size; index++) {
     if (spentPart(uncounted)) yield;
     elements.bind(run, index);
     if (filter !== undefined) {
-      let keeps = attempt(filter, run, limit);
+      let keeps = attempts.evaluate(filter, run);
       if (keeps === undefined) keeps = yield* partsOf(filter, run);
       if (!fold.keeps(keeps)) continue;
     }
     run.charge(cost);
-    let value = attempt(transform, run, limit);
+    let value = attempts.evaluate(transform, run);
     if (value === undefined) value = yield* partsOf(transform, run);
     const outcome = fold.take(run, value, index === size - 1);
     if (outcome !== undefined) return outcome;
