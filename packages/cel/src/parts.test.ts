@@ -214,7 +214,7 @@ describe('fields that are computed when they are read', () => {
       return keep(name, programs.get(name)!.evaluate(bindings));
     };
     const inParts = (name: string): Task | undefined =>
-      values.has(name) ? undefined : programs.get(name)!.task(bindings, { take: (outcome) => void keep(name, outcome) });
+      values.has(name) ? undefined : programs.get(name)?.task(bindings, { take: (outcome) => void keep(name, outcome) });
     const bindings: Bindings = { o, lazy: new LazyFields(programs.keys(), { at, inParts }) as unknown as JsonObject };
     return { bindings, computed };
   }
@@ -245,5 +245,19 @@ describe('fields that are computed when they are read', () => {
     expect(computed).toEqual(['long', 'short', 'next']);
     expect(program.evaluate(lazily().bindings)).toMatchObject({ value: true });
     expect(whole(program.evaluateInParts(lazily().bindings))).toEqual(program.evaluate(lazily().bindings));
+  });
+
+  test.each([
+    ['lazy.short == 1 || lazy.long == 7', ['short']],
+    ['o.text == "y" && lazy.long == 7', []],
+    ['lazy.short == 2 ? lazy.long : 1', ['short']],
+    ['lazy.long in []', []],
+    ['dyn(lazy).missing == 1 || lazy.short == 1', ['short']],
+  ])('%s: are not computed in vain', (source, fieldsRead) => {
+    const program = compiled(source);
+    const { bindings, computed } = lazily();
+    const outcome = whole(program.evaluateInParts(bindings));
+    expect(computed).toEqual(fieldsRead);
+    expect(outcome).toEqual(program.evaluate(lazily().bindings));
   });
 });

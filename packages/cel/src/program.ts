@@ -6,10 +6,11 @@ import { checkLiterals } from './check/literals.ts';
 import { estimateCost } from './cost/estimate.ts';
 import type { Range } from './cost/range.ts';
 import { type CompileError, ErrorList } from './errors.ts';
-import { attempting, leaveAttempt, stepsOfAttempt } from './evaluate/attempt.ts';
+import { Attempts, attempting, leaveAttempt, stepsOfAttempt } from './evaluate/attempt.ts';
 import { Compiler } from './evaluate/compile.ts';
 import { instantiationError } from './evaluate/constant.ts';
-import { type Code, CostLimitExceeded, Run } from './evaluate/run.ts';
+import { LazyFields } from './evaluate/lazy.ts';
+import { type Code, CostLimitExceeded, partsOf, Run } from './evaluate/run.ts';
 import { type Flow, perform, Task } from './evaluate/task.ts';
 import type { FunctionTable } from './library/function.ts';
 import { kubernetesTypeNames, newFunctions, patchFunctions, storedFunctions } from './library/kubernetes.ts';
@@ -123,6 +124,8 @@ export class Program {
   readonly #environment: Environment;
   readonly #code: Code;
   readonly #stepsOfAttempt: number;
+  /** The lazy field that every evaluation reads before it does anything else. */
+  readonly #firstRead: FirstRead | undefined;
   readonly #readers: readonly { readonly name: string; readonly declaration: Declaration }[];
 
   constructor(source: string, expression: Expression, environment: Environment) {
@@ -135,6 +138,7 @@ export class Program {
     this.#code = compiler.compile(expression);
     this.size = compiler.sizeOf(expression);
     this.#stepsOfAttempt = stepsOfAttempt(this.size);
+    this.#firstRead = firstRead(expression, environment);
     this.#readers = compiler.variables.map((name) => ({ name, declaration: environment.variables.get(name)! }));
   }
 
@@ -179,7 +183,8 @@ export class Program {
   /** The same as a task, for another evaluation that needs the outcome. */
   task(bindings: Bindings, { costLimit = COST_PER_CALL, stepLimit = STEPS_PER_CALL, take }: TaskOptions): Task {
     const run = new Run([], costLimit);
-    return new Task(this.#flow(run, bindings, take), { limit: stepLimit, size: this.size, run });
+    const begin = (): Flow<() => void> => this.#flow(run, bindings, take);
+    return new Task({ limit: stepLimit, size: this.size, run, before: () => this.#before(bindings), begin });
   }
 
   #evaluate(run: Run, bindings: Bindings, stepLimit: number): Value | Stopped {
@@ -194,16 +199,25 @@ export class Program {
     }
   }
 
+  #before(bindings: Bindings): Task | undefined {
+    if (this.#firstRead === undefined) return undefined;
+    const { name, field } = this.#firstRead;
+    const binding = bindings[name];
+    return typeof binding === 'object' && binding !== null ? LazyFields.task(binding, field) : undefined;
+  }
+
   *#flow(run: Run, bindings: Bindings, take: (outcome: Outcome) => void): Flow<() => void> {
-    let value: Value | Stopped;
+    let value: Value | Stopped | undefined;
     try {
       this.#bind(run, bindings);
-      const { step, inParts } = this.#code;
-      value = inParts === undefined ? step(run) : yield* inParts(run);
+      // Where it only waited for a variable, it is short now.
+      if (this.#firstRead !== undefined) value = new Attempts(this.size).evaluate(this.#code, run);
+      if (value === undefined) value = yield* partsOf(this.#code, run);
     } catch (error) {
       value = stoppedBy(error);
     }
-    return () => take(outcomeOf(run, value));
+    const made = value;
+    return () => take(outcomeOf(run, made));
   }
 
   #bind({ slots }: Run, bindings: Bindings): void {
@@ -237,6 +251,28 @@ class Stopped {
     this.message = message;
     this.isCostExceeded = isCostExceeded;
   }
+}
+
+interface FirstRead {
+  readonly name: string;
+  readonly field: string;
+}
+
+/** Follows the operands that are evaluated first. */
+function firstRead(root: Expression, { variables }: Environment): FirstRead | undefined {
+  for (let expression: Expression | undefined = root; expression !== undefined; expression = firstOperand(expression)) {
+    if (expression.kind !== 'select' || expression.operand.kind !== 'identifier') continue;
+    const { name } = expression.operand;
+    return variables.get(name)?.isLazy === true ? { name, field: expression.field } : undefined;
+  }
+  return undefined;
+}
+
+function firstOperand(expression: Expression): Expression | undefined {
+  if (expression.kind === 'select') return expression.qualified === undefined ? expression.operand : undefined;
+  // Nothing is looked for in an empty list.
+  if (expression.kind !== 'call' || expression.name === '@in') return undefined;
+  return expression.qualified === undefined && expression.target !== undefined ? expression.target : expression.args[0];
 }
 
 function usedVariables(root: Expression, environment: Environment): Set<string> {

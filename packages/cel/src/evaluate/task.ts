@@ -11,25 +11,29 @@ export interface TaskOptions {
   /** The number of subexpressions. */
   readonly size: number;
   readonly run: Run;
+  /** What it needs before anything else; undefined if nothing is left to do. */
+  readonly before: () => Task | undefined;
+  /** Begins. The flow returns how it ends, which is called once its steps are known. */
+  readonly begin: () => Flow<() => void>;
 }
 
 /**
  * The evaluation of a program in parts. A chain of variables is a chain of tasks, each of which needs the next one. They do not run inside each other: the stack
- * has no room for a long chain.
+ * has no room for a long chain. And they begin from its end, so that few are suspended.
  */
 export class Task {
   readonly size: number;
   readonly #run: Run;
-  readonly #flow: Flow<() => void>;
+  readonly #options: TaskOptions;
+  #flow: Flow<() => void> | undefined;
   #limit: number;
   #end: (() => void) | undefined;
 
-  /** The flow returns how it ends, which is called once its steps are known. */
-  constructor(flow: Flow<() => void>, { limit, size, run }: TaskOptions) {
-    this.#flow = flow;
-    this.#limit = limit;
-    this.size = size;
-    this.#run = run;
+  constructor(options: TaskOptions) {
+    this.#options = options;
+    this.#limit = options.limit;
+    this.size = options.size;
+    this.#run = options.run;
   }
 
   get steps(): number {
@@ -42,6 +46,11 @@ export class Task {
 
   /** Goes on; returns a task that must be done first, if it needs one. */
   resume(): Task | undefined {
+    if (this.#flow === undefined) {
+      const before = this.#options.before();
+      if (before !== undefined) return before;
+      this.#flow = this.#options.begin();
+    }
     const entry = enterLimit(this.#limit - this.#run.steps);
     try {
       const part = this.#flow.next();
