@@ -5,7 +5,7 @@ const operationFields: ReadonlySet<string> = new Set(['op', 'path', 'from', 'val
 
 /** The findings of strict validation in a patch itself, regardless of the result: duplicate fields, and unknown fields of operations. */
 export function* patchProblems(kind: PatchKind, text: string): Parts<readonly string[]> {
-  const patch = yield* parseInParts(text, JSON.parse as (text: string) => Json);
+  const patch = yield* parseInParts(text, () => JSON.parse as (part: string) => Json);
   yield;
   const found = yield* duplicateFields(text, patch);
   if (kind !== 'json') return found;

@@ -4,8 +4,8 @@ import type { Json } from '../json.ts';
 const manyDigits = 16;
 
 /** A run of that many digits must cover one of the sampled positions, so only the digits around those are counted. */
-function hasManyDigits(text: string): boolean {
-  for (let at = manyDigits - 1; at < text.length; at += manyDigits) {
+function hasManyDigits(text: string, start: number, end: number): boolean {
+  for (let at = start + manyDigits - 1; at < end; at += manyDigits) {
     if (!isDigit(text, at)) continue;
     let [first, last] = [at, at];
     while (isDigit(text, first - 1)) first--;
@@ -28,10 +28,16 @@ const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n];
  * integers become floats, as in Kubernetes. The type says number: the few places that see such large integers check for them.
  */
 export function parseExact(text: string): Json {
-  return hasManyDigits(text)
-    ? (JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown) as Json)
-    : (JSON.parse(text) as Json);
+  return exactParserFor(text, 0, text.length)(text);
 }
+
+/** What parses a part of the text without loss. The part is looked at where it is: characters of texts that are cut and joined take long to read. */
+export function exactParserFor(text: string, start: number, end: number): (part: string) => Json {
+  return hasManyDigits(text, start, end) ? parseDigits : parsePlain;
+}
+
+const parseDigits = (text: string): Json => JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown) as Json;
+const parsePlain = (text: string): Json => JSON.parse(text) as Json;
 
 function keepDigits(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value) || source === undefined || !integer.test(source)) return value;

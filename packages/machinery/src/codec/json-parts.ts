@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../json.ts';
 import { endsPart, type Parts } from '../work/parts.ts';
 import { endOfString } from './depth.ts';
-import { parseExact } from './exact.ts';
+import { exactParserFor } from './exact.ts';
 import { setOwn } from './own.ts';
 
 /** Shorter texts are parsed at once. */
@@ -11,13 +11,15 @@ const pieceLength = 16 << 10;
 /** Values within this many others are parsed at once, however long they are. */
 const deepest = 64;
 
+/** Chooses how to parse what is between two places of a text. */
+type ParserFor = (text: string, start: number, end: number) => (part: string) => Json;
+
 /** `parseExact`, or another way to parse JSON, in parts. Throws a SyntaxError for the same texts. */
-export function* parseInParts(text: string, parse: (text: string) => Json = parseExact): Parts<Json> {
-  if (text.length < longText) return parse(text);
+export function* parseInParts(text: string, parserFor: ParserFor = exactParserFor): Parts<Json> {
   const start = afterSpace(text, 0);
   const opening = text[start];
-  if (opening !== '{' && opening !== '[') return parse(text);
-  const reader = new Reader(text, parse);
+  if (text.length < longText || (opening !== '{' && opening !== '[')) return parserFor(text, 0, text.length)(text);
+  const reader = new Reader(text, parserFor);
   const value = yield* reader.container(start, 0);
   if (afterSpace(text, reader.at) !== text.length) throw new SyntaxError('unexpected text after the value');
   return value;
@@ -36,11 +38,11 @@ class Reader {
   /** The end of the value that was read last. */
   at = 0;
   readonly #text: string;
-  readonly #parse: (text: string) => Json;
+  readonly #parserFor: ParserFor;
 
-  constructor(text: string, parse: (text: string) => Json) {
+  constructor(text: string, parserFor: ParserFor) {
     this.#text = text;
-    this.#parse = parse;
+    this.#parserFor = parserFor;
   }
 
   *container(start: number, depth: number): Parts<Json> {
@@ -104,11 +106,12 @@ class Reader {
     const text = this.#text.slice(start, end);
     if (afterSpace(text, 0) === text.length) throw new SyntaxError('expected a member');
     yield;
+    const parse = this.#parserFor(this.#text, start, end);
     if (Array.isArray(result)) {
-      for (const item of this.#parse(`[${text}]`) as Json[]) result.push(item);
+      for (const item of parse(`[${text}]`) as Json[]) result.push(item);
       return;
     }
-    const members = this.#parse(`{${text}}`) as JsonObject;
+    const members = parse(`{${text}}`) as JsonObject;
     for (const key of Object.keys(members)) {
       setOwn(result, key, members[key]!);
       if (endsPart()) yield;

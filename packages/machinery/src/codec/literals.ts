@@ -47,7 +47,8 @@ export function* checkLiterals(text: string, type: ObjectType): Parts<void> {
 function readWith(text: string, keep: (source: string) => unknown): Parts<Json> {
   const revive = (_key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
     typeof value === 'number' && (/[.eE]/.test(source) || !Number.isSafeInteger(value)) ? keep(source) : value;
-  return parseInParts(text, (piece) => JSON.parse(piece, revive as (key: string, value: unknown) => unknown) as Json);
+  const parse = (part: string): Json => JSON.parse(part, revive as (key: string, value: unknown) => unknown) as Json;
+  return parseInParts(text, () => parse);
 }
 
 /** Private-use characters: no client gives them a meaning. */
