@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { definedKinds, type User } from '@capstan/api';
@@ -378,6 +378,17 @@ describe('the log file', () => {
     }
     await file[Symbol.asyncDispose]();
     expect(readFileSync(path(), 'utf8').trimEnd().split('\n')).toEqual(Array.from({ length: 1000 }, (_, index) => String(index)));
+  });
+
+  it('does not stay open for lines that come after its end', async () => {
+    const file = open();
+    file.write('one\n');
+    await file[Symbol.asyncDispose]();
+    file.write('two\n');
+    await file.flush();
+    expect(readFileSync(path(), 'utf8')).toBe('one\ntwo\n');
+    const opened = readdirSync('/proc/self/fd').map((fd) => `/proc/self/fd/${fd}`);
+    expect(opened.filter((fd) => existsSync(fd) && readlinkSync(fd) === path())).toEqual([]);
   });
 
   it('appends to the file of an earlier process', async () => {

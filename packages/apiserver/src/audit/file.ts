@@ -34,6 +34,7 @@ export class LogFile implements AsyncDisposable {
   /** A failed write may have left a partial line. */
   #mayBeTorn = false;
   #dropped = 0;
+  #isDisposed = false;
 
   constructor(options: LogFileOptions) {
     this.#options = { maxSize: 100 * 1024 * 1024, maxBackups: 10, maxAge: 30, now: () => new Date(), ...options };
@@ -73,7 +74,12 @@ export class LogFile implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
     await this.flush();
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
     await this.#handle?.close();
     this.#handle = undefined;
   }
@@ -98,6 +104,8 @@ export class LogFile implements AsyncDisposable {
       this.#mayBeTorn = this.#handle !== undefined;
       this.#fail(new Error(`${this.#options.file} cannot be written: ${(error as Error).message}`, { cause: error }));
     }
+    // Streams that end last are recorded after everything else.
+    if (this.#isDisposed) await this.#close();
     for (const done of waiting) done();
   }
 
@@ -123,8 +131,7 @@ export class LogFile implements AsyncDisposable {
   }
 
   async #rotate(): Promise<void> {
-    await this.#handle?.close();
-    this.#handle = undefined;
+    await this.#close();
     const { file, now } = this.#options;
     await rename(file, `${this.#stem()}-${now().toISOString().replaceAll(':', '-').slice(0, 23)}${extname(file)}`);
     await this.#removeOldBackups();
