@@ -2,7 +2,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { Client, connectionOf, loadKubeconfig } from '@capstan/client';
-import { answersReady, buildCapstan, Child, capstanProgram, freePort, readConnection, run, temporaryDirectory } from '@capstan/testbed';
+import {
+  answersReady,
+  buildCapstan,
+  Child,
+  capstanCommand,
+  capstanProgram,
+  freePort,
+  readConnection,
+  run,
+  temporaryDirectory,
+} from '@capstan/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 await buildCapstan();
@@ -21,7 +31,6 @@ interface Reported {
 /** The node agent listens nowhere, so it has no check. */
 const isFine = ({ phase, health }: Reported): boolean => phase === 'ready' && (health === 'ok' || health === '');
 
-const launcher = resolve(import.meta.dirname, '../../../apps/cli/bin/capstan');
 const capstan = (...args: string[]) => run(process.execPath, [capstanProgram, ...args], { timeout: 30_000 });
 
 describe('capstan up', () => {
@@ -40,7 +49,7 @@ describe('capstan up', () => {
 
   beforeAll(async () => {
     port = await freePort();
-    up = new Child('capstan up', [process.execPath, capstanProgram, 'up', '--data-dir', data, '--port', String(port)]);
+    up = new Child('capstan up', [capstanCommand, 'up', '--data-dir', data, '--port', String(port)]);
     await up.waitUntil('announced', () => up.output.includes('Capstan is ready'));
   });
   afterAll(async () => {
@@ -53,6 +62,12 @@ describe('capstan up', () => {
       `Capstan is ready at https://127.0.0.1:${port}. Next, in another terminal: export KUBECONFIG=${data}/admin.kubeconfig`,
     );
     expect(await ready()).toBe(true);
+  });
+
+  test('gives its processes the options for memory that the command has chosen', () => {
+    const [, option] = commandOf(up.pid);
+    expect(option).toMatch(/^--max-semi-space-size=\d+$/);
+    for (const name of ['apiserver', 'controller-manager']) expect(commandOf(childOf(up.pid, name))[1]).toBe(option);
   });
 
   test('names the holder to a second instance in the same directory', async () => {
@@ -283,7 +298,7 @@ describe('capstan --version and --help', () => {
 
 describe('the launcher', () => {
   test('works with any installed Node', async () => {
-    const { code, stdout } = await run(launcher, ['version']);
+    const { code, stdout } = await run(capstanCommand, ['version']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^capstan \d+\.\d+\.\d+ \(Kubernetes API 1\.34, Node 24\./)]);
   });
 
@@ -294,7 +309,7 @@ describe('the launcher', () => {
       'npm',
       '--no-update-notifier',
       '--prefix',
-      resolve(launcher, '../../../..'),
+      resolve(capstanCommand, '../../../..'),
       'start',
       ...args,
     ]);

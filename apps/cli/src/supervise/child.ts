@@ -100,13 +100,16 @@ function watchdogOf(child: ChildProcess, command: Command, { grace }: ChildOptio
 const ownLife = 4;
 const foreignLife = 3;
 
+/** Of this process, which `bin/capstan` has chosen. Others, such as those of a debugger, are for this process alone. */
+const heapOptions = process.execArgv.filter((option) => option.startsWith('--max-semi-space-size'));
+
 /**
  * Detached, a child does not receive the terminal's Ctrl-C: the supervisor decides the order in which processes end. The closing channel tells
  * a process of this program that its supervisor has died, for whatever reason.
  */
 function start(command: Command, program: string): ChildProcess {
   return command.type === 'own'
-    ? spawn(process.execPath, [...process.execArgv, program, ...command.args], {
+    ? spawn(process.execPath, [...heapOptions, program, ...command.args], {
         detached: true,
         stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
         env: { ...fewArenas, ...process.env },
