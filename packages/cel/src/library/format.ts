@@ -9,7 +9,7 @@ import { CelError, Double, Duration, ListValue, MapValue, Timestamp, TypeValue, 
 /** Of numbers with a fraction, above all. */
 const STEPS_PER_CLAUSE = 50;
 /** Of a list or map: its text is made, and joined to those around it. */
-const STEPS_PER_ELEMENT = 5;
+const STEPS_PER_ELEMENT = 50;
 const DEFAULT_PRECISION = 6;
 /** JavaScript's maximum. */
 const MOST_DIGITS = 100;

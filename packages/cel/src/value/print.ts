@@ -22,7 +22,7 @@ export function printDouble(value: number): string {
 
 /** A value as shown in an error message. */
 export function printValue(value: Value): string {
-  spend(2);
+  spend(20);
   if (typeof value === 'string') spendText(value.length);
   switch (typeof value) {
     case 'string':
