@@ -3,7 +3,7 @@ import { describeWith } from '@capstan/testbed/vitest';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { CascadeClient } from './cascade-client.ts';
 
-const many = 600;
+const many = 1_500;
 
 const drivers: readonly (readonly [StoreDriver, readonly ToolName[]])[] = [
   ['sqlite', []],

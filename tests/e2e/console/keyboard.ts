@@ -86,8 +86,9 @@ export function testKeyboard(platform: () => ConsolePlatform): void {
         await page.getByRole('button', { name: action, exact: true }).waitFor();
         await tabTo(action);
         await page.keyboard.press('Enter');
-        await page.getByRole('dialog', { name: `${action} typed?` }).waitFor();
-        // The button of the question has the focus.
+        const question = page.getByRole('dialog', { name: `${action} typed?` });
+        await question.waitFor();
+        await question.getByRole('button').and(page.locator(':focus')).waitFor();
         await page.keyboard.press('Enter');
         await page.getByRole('dialog').waitFor({ state: 'detached' });
       }
