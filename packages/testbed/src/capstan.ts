@@ -22,9 +22,9 @@ export interface CapstanOptions {
   readonly openFiles?: number;
 }
 
-/** What Node runs: enough for commands that end soon, and for hosts that have no other folders of this one. */
+/** The script that Node runs. It is enough for commands that end soon, and for hosts that see no other folders of this one. */
 export const capstanProgram = resolve(import.meta.dirname, '../../../apps/cli/bin/start.mjs');
-/** What users run, which chooses Node and its options. */
+/** The program that users run. It chooses Node and its options. */
 export const capstanCommand = resolve(capstanProgram, '../capstan');
 
 /** The real `capstan apiserver` process. It can be killed and started again on the same data and port. */

@@ -141,7 +141,9 @@ export abstract class BaseExchange {
   }
 
   /** Resolves when a part of a long response may be written. */
-  protected readonly writingTurn = (): Promise<void> => this.#client?.turn() ?? nextTurn();
+  writingTurn(): Promise<void> {
+    return this.#client?.turn() ?? nextTurn();
+  }
 
   abstract readonly closed: boolean;
 

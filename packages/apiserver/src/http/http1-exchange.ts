@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import { BaseExchange } from './base-exchange.ts';
 import type { Connection, ConnectionTimeouts } from './connection.ts';
 import type { Answer, AnswerStream, Exchange } from './exchange.ts';
-import { LongWrites, longestWrite } from './long-writes.ts';
+import { endWith, LongWrites } from './long-writes.ts';
 
 export class Http1Exchange extends BaseExchange implements Exchange {
   readonly #request: IncomingMessage;
@@ -66,17 +66,7 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     this.#response.writeHead(code, headers);
     if (this.#request.method === 'HEAD') this.#response.end();
     // Node encodes headers together with a string body, so UTF-8 in them would be encoded twice.
-    else this.#end(typeof body === 'string' && this.extra.includes('Warning') ? Buffer.from(body) : body);
-  }
-
-  #end(body: string | Buffer): void {
-    if (body.length <= longestWrite) {
-      this.#response.end(body);
-      return;
-    }
-    const writes = new LongWrites(this.#response, this.writingTurn);
-    writes.write(body);
-    writes.end();
+    else endWith(this.#response, typeof body === 'string' && this.extra.includes('Warning') ? Buffer.from(body) : body, this);
   }
 
   abandon(): void {
@@ -89,7 +79,7 @@ export class Http1Exchange extends BaseExchange implements Exchange {
     const framing = length === undefined ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', String(length)];
     response.writeHead(code, [...this.extra, ...(type === '' ? [] : ['Content-Type', type]), ...framing]);
     response.flushHeaders();
-    const writes = new LongWrites(response, this.writingTurn);
+    const writes = new LongWrites(response, this);
     return {
       write: (chunk) => writes.write(chunk),
       get pending() {

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import { BaseExchange } from './base-exchange.ts';
 import type { Connection, ConnectionTimeouts } from './connection.ts';
 import type { Answer, AnswerStream, Exchange } from './exchange.ts';
-import { LongWrites, longestWrite } from './long-writes.ts';
+import { endWith, LongWrites } from './long-writes.ts';
 
 interface Http2Request {
   readonly headers: Http2Headers;
@@ -61,19 +61,9 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const withBody = this.headers[':method'] !== 'HEAD' && length > 0;
     this.#stream.respond(this.#answerHeaders(code, type, String(length)), { endStream: !withBody });
-    if (withBody) this.#end(body);
+    if (withBody) endWith(this.#stream, body, this);
     // Discards the rest of a rejected body, so that the client can continue with its other requests.
     if (!this.#stream.readableEnded && this.headers['content-length'] !== undefined) this.#stream.resume();
-  }
-
-  #end(body: string | Buffer): void {
-    if (body.length <= longestWrite) {
-      this.#stream.end(body);
-      return;
-    }
-    const writes = new LongWrites(this.#stream, this.writingTurn);
-    writes.write(body);
-    writes.end();
   }
 
   abandon(): void {
@@ -84,7 +74,7 @@ export class Http2Exchange extends BaseExchange implements Exchange {
     this.code = code;
     const stream = this.#stream;
     stream.respond(this.#answerHeaders(code, type, length === undefined ? undefined : String(length)));
-    const writes = new LongWrites(stream, this.writingTurn);
+    const writes = new LongWrites(stream, this);
     return {
       write: (chunk) => writes.write(chunk),
       get pending() {

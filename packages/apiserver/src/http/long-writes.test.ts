@@ -25,6 +25,10 @@ class Response {
     this.#listeners.push(listener);
   }
 
+  destroy(): void {
+    this.destroyed = true;
+  }
+
   drain(): void {
     this.writableNeedDrain = false;
     for (const listener of this.#listeners.splice(0)) listener();
@@ -38,9 +42,11 @@ class Response {
 function writes(): { response: Response; long: LongWrites; turns: () => number; ended: () => Promise<void> } {
   const response = new Response();
   let turns = 0;
-  const long = new LongWrites(response, async () => {
-    turns++;
-    await setImmediate();
+  const long = new LongWrites(response, {
+    writingTurn: async () => {
+      turns++;
+      await setImmediate();
+    },
   });
   const ended = async (): Promise<void> => {
     for (let left = 100; left > 0 && response.ended === 0; left--) await setImmediate();
@@ -87,6 +93,17 @@ test('calls back when the client has read what waited, too', async () => {
   expect(called).toBe(0);
   response.drain();
   expect(called).toBe(1);
+});
+
+test('cuts a response that cannot be written', async () => {
+  const { response, long } = writes();
+  response.write = () => {
+    throw new Error('not now');
+  };
+  long.write('x'.repeat(3 * longestWrite));
+  long.end();
+  for (let left = 20; left > 0; left--) await setImmediate();
+  expect([response.destroyed, response.ended]).toEqual([true, 0]);
 });
 
 test('writes nothing more when the client has left', async () => {

@@ -7,22 +7,39 @@ interface Sink {
   readonly writableLength: number;
   readonly writableNeedDrain: boolean;
   write(chunk: string | Buffer): boolean;
-  end(): unknown;
+  end(chunk?: string | Buffer): unknown;
   once(event: 'drain', listener: () => void): unknown;
+  destroy(): unknown;
+}
+
+interface WritingTurns {
+  /** Resolves when a part of a long response may be written. */
+  writingTurn(): Promise<void>;
+}
+
+/** Ends a response with its body. */
+export function endWith(sink: Sink, body: string | Buffer, turns: WritingTurns): void {
+  if (body.length <= longestWrite) {
+    sink.end(body);
+    return;
+  }
+  const writes = new LongWrites(sink, turns);
+  writes.write(body);
+  writes.end();
 }
 
 /** Writes long texts in parts, between which others may run. What is written after them follows in order. */
 export class LongWrites {
   readonly #sink: Sink;
-  readonly #turn: () => Promise<void>;
+  readonly #turns: WritingTurns;
   readonly #waiting: (string | Buffer)[] = [];
   #length = 0;
   #hasEnded = false;
   readonly #afterwards: (() => void)[] = [];
 
-  constructor(sink: Sink, turn: () => Promise<void>) {
+  constructor(sink: Sink, turns: WritingTurns) {
     this.#sink = sink;
-    this.#turn = turn;
+    this.#turns = turns;
   }
 
   write(chunk: string | Buffer): void {
@@ -31,7 +48,8 @@ export class LongWrites {
       return;
     }
     this.#length += chunk.length;
-    if (this.#waiting.push(chunk) === 1) void this.#pump();
+    // A response that cannot be written must not look complete.
+    if (this.#waiting.push(chunk) === 1) this.#pump().catch(() => this.#sink.destroy());
   }
 
   end(): void {
@@ -39,7 +57,7 @@ export class LongWrites {
     else this.#hasEnded = true;
   }
 
-  /** What waits here, and what the client has not read yet. */
+  /** The length of everything that waits here or has not been read by the client. */
   get pending(): number {
     return this.#length + this.#sink.writableLength;
   }
@@ -54,7 +72,7 @@ export class LongWrites {
   async #pump(): Promise<void> {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       for (let at = 0; at < first.length && !this.#sink.destroyed; ) {
-        await this.#turn();
+        await this.#turns.writingTurn();
         const end = endOfPart(first, at);
         const part = typeof first === 'string' ? first.slice(at, end) : first.subarray(at, end);
         this.#length -= part.length;

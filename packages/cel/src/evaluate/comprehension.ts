@@ -20,7 +20,7 @@ interface Loop {
   readonly hasTwoVariables: boolean;
 }
 
-/** What a loop does with each element. */
+/** The part of a loop that runs for each element. */
 interface Body {
   /** Decides whether to include the element. */
   readonly filter: Code | undefined;
@@ -151,7 +151,7 @@ function* walkInParts(run: Run, { filter, transform, cost, size: uncounted }: Bo
   return undefined;
 }
 
-/** What a loop runs over. */
+/** The elements of a list, or the entries of a map, that a loop visits. */
 interface Elements {
   readonly size: number;
   /** Sets the variables of the loop to one element. */

@@ -3,7 +3,7 @@ import { ArrayList, EntryMap } from '../value/collections.ts';
 import { type CelError, isError, MapValue, noSuchOverload, type Value } from '../value/value.ts';
 import type { Run } from './run.ts';
 
-/** What a loop makes of its elements, in one evaluation. */
+/** Collects the elements of a loop into its outcome, in one evaluation. */
 export abstract class Fold {
   #failed: CelError | undefined;
 

@@ -19,13 +19,13 @@ export class LazyFields {
     for (const name of names) Object.defineProperty(this, name, { enumerable: true, get: () => at(name) });
   }
 
-  /** What must be done before a field is read. Static, because a field may have any name. */
+  /** Returns the task that computes a field, if it must be done before the field is read. Static, because a field may have any name. */
   static task(json: object, field: string): Task | undefined {
     return json instanceof LazyFields ? json.#inParts(field) : undefined;
   }
 }
 
-/** What must be done before an expression reads a field; undefined if it can be read at once. */
+/** Returns the task that must be done before an expression reads a field; undefined if it can be read at once. */
 export function taskBefore(container: Value, field: Value): Task | undefined {
   const inner = container instanceof Optional ? container.value : container;
   return inner instanceof JsonStruct && typeof field === 'string' ? LazyFields.task(inner.json, field) : undefined;

@@ -11,7 +11,7 @@ export interface TaskOptions {
   /** The number of subexpressions. */
   readonly size: number;
   readonly run: Run;
-  /** What it needs before anything else; undefined if nothing is left to do. */
+  /** Returns a task that must be done first; undefined if there is none any more. */
   readonly before: () => Task | undefined;
   /** Begins. The flow returns how it ends, which is called once its steps are known. */
   readonly begin: () => Flow<() => void>;

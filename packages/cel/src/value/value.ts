@@ -76,7 +76,7 @@ export abstract class ListValue {
   /** The element at an index from 0 to size - 1. */
   abstract at(index: number): Value;
 
-  /** What to compare for equality with another list: the elements in their order, unless the list is unordered. A boolean if that is known already. */
+  /** Pairs its elements with those of another list, in their order unless the list is unordered; a boolean if equality is known already. */
   abstract pairs(other: ListValue): Pairs | boolean;
   abstract concatenate(other: ListValue): ListValue;
 }
@@ -89,7 +89,7 @@ export abstract class MapValue {
   abstract pairs(other: MapValue): Pairs | boolean;
 }
 
-/** What two lists or maps consist of, pair by pair: they are equal if all pairs are, and nothing else differs. */
+/** The pairs of values that two lists or maps consist of. They are equal if all pairs are, and nothing else differs. */
 export abstract class Pairs {
   left: Value | undefined;
   right: Value | undefined;

@@ -157,7 +157,7 @@ export function* cloneJsonInParts<T extends Json>(value: T): Parts<T> {
   return copy as T;
 }
 
-/** What is still to be copied of a list or an object: from this index on. */
+/** A list or an object that is copied up to this index. */
 type Rest = RestOfList | RestOfObject;
 
 interface RestOfList {

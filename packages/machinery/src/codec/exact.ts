@@ -31,7 +31,7 @@ export function parseExact(text: string): Json {
   return exactParserFor(text, 0, text.length)(text);
 }
 
-/** What parses a part of the text without loss. The part is looked at where it is: characters of texts that are cut and joined take long to read. */
+/** Chooses the parser that reads a part of the text without loss. It looks at the part where it is: characters of texts that are cut and joined take long to read. */
 export function exactParserFor(text: string, start: number, end: number): (part: string) => Json {
   return hasManyDigits(text, start, end) ? parseDigits : parsePlain;
 }

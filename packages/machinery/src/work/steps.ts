@@ -8,7 +8,7 @@ const left = new Float64Array([Number.POSITIVE_INFINITY]);
 
 /** How many steps one part of long work takes: some hundred microseconds. */
 const stepsPerPart = 20_000;
-/** What is left when the current part ends. */
+/** When so many steps are left, the current part ends. */
 const atEnd = new Float64Array([Number.POSITIVE_INFINITY]);
 
 /** Characters that are read, compared or copied in one step. */

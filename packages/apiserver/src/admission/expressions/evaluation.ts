@@ -44,8 +44,9 @@ export class Evaluation {
   readonly #bindings: Bindings;
   readonly #variables: ReadonlyMap<string, CompiledExpression>;
   readonly #computed: Map<string, Held>;
-  /** What the latest attempt has computed, to be forgotten if it is left, and how much more it may compute. */
+  /** The variables that the latest attempt has computed. They are forgotten if it is left. */
   readonly #attempted: string[] = [];
+  /** So much more may it compute. */
   #room = 0;
   #left: number;
   #workInPart = 0;
