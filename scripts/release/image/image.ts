@@ -49,8 +49,10 @@ export function writeImage(output: string): string {
 
 function commandEntries(): Entry[] {
   const home = 'opt/capstan';
-  // The image contains no shell, so these are the options that bin/capstan chooses.
-  const program = `#!/usr/local/bin/node --max-semi-space-size=32\n${readFileSync(join(root, 'apps/cli/bin/start.mjs'), 'utf8')}`;
+  // The image contains no shell, so its program begins with the option that the launcher chooses.
+  const launcher = readFileSync(join(root, 'apps/cli/bin/capstan'), 'utf8');
+  const [option] = /--max-semi-space-size=\d+/.exec(launcher)!;
+  const program = `#!/usr/local/bin/node ${option}\n${readFileSync(join(root, 'apps/cli/bin/start.mjs'), 'utf8')}`;
   return [
     { ...textEntry(`${home}/bin/capstan`, program), mode: 0o755 },
     textEntry(`${home}/package.json`, `${JSON.stringify(commandManifest(), undefined, 2)}\n`),
