@@ -16,7 +16,7 @@ export interface ClientsOptions {
   readonly largeBody?: number;
 }
 
-/** How much of each window of processor time a tenant gets before its requests wait, in milliseconds, if tenants share the event loop or not. */
+/** How much of each window of processor time a tenant gets before its requests wait, in milliseconds, if users share the event loop or not. */
 const perWindow = { shared: timeWindow * 0.1, single: timeWindow * 0.3 };
 /** The same for a group of tenants. */
 const perWindowOfGroup = timeWindow * 0.3;
@@ -93,7 +93,7 @@ export class Clients {
     return request.isLikeLast && work.hasRoomFor({ tenant }) ? work.turn({ tenant, user }) : undefined;
   }
 
-  /** While one tenant has the event loop for itself, its requests go on at once: waiting costs more than it is worth. */
+  /** While one user has the event loop for itself, its requests go on at once: waiting costs more than it is worth. */
   #goOn(line: Line): undefined | Promise<void> {
     const { time, work } = this.#options;
     if (!time.isShared && time.restOf(line.tenant) === 0) return undefined;

@@ -6,7 +6,7 @@ import { allowedInLine } from './scarce.ts';
 
 export interface WorkQueueOptions {
   readonly time: ProcessorTime;
-  /** For how long to work for those that wait before requests that do not are served, in milliseconds, if tenants share the event loop or not. */
+  /** For how long to work for those that wait before requests that do not are served, in milliseconds, if users share the event loop or not. */
   readonly turn?: { readonly shared: number; readonly single: number };
   /** How many may wait, in total and of one tenant. */
   readonly maxWaiting?: number;
@@ -20,7 +20,7 @@ const usualTurn = { shared: 0.5, single: 3 };
 /** How many tenants are compared to find the one that has used the least. */
 const mostCompared = 64;
 
-/** How many connections that wait are read in one turn of the loop while tenants share it: some 50 µs each, before their requests wait. */
+/** How many connections that wait are read in one turn of the loop while users share it: some 50 µs each, before their requests wait. */
 const readInOneTurn = 4;
 
 /** Work of a user, who may be a whole tenant. */
